@@ -5,12 +5,12 @@
 
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
-use super::error::CliError;
-use super::exit::Ending;
-use super::global::GlobalArgs;
-use super::shell::Shell;
-use super::verb::VerbArgs;
-use super::verbs::Verbs;
+use crate::cli::command_tree::Verbs;
+use crate::cli::error::CliError;
+use crate::cli::exit::Ending;
+use crate::cli::global::GlobalArgs;
+use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs;
 
 /// Issues and renews the TLS certificates that cert-manager's YAML files describe.
 ///
@@ -84,33 +84,33 @@ macro_rules! verbs {
 
 // The help of a verb is the doc comment of its arguments.
 verbs! {
-    Issue(super::issue::IssueArgs),
-    Renew(super::issue::RenewArgs),
-    Plan(super::plan::PlanArgs),
-    Validate(super::validate::ValidateArgs),
-    Status(super::status::verb::StatusArgs),
-    Describe(super::status::verb::DescribeArgs),
-    Inspect(super::inspect::InspectArgs),
+    Issue(crate::cli::verbs::issue::IssueArgs),
+    Renew(crate::cli::verbs::issue::RenewArgs),
+    Plan(crate::cli::verbs::plan::PlanArgs),
+    Validate(crate::cli::verbs::validate::ValidateArgs),
+    Status(crate::cli::verbs::status::verb::StatusArgs),
+    Describe(crate::cli::verbs::status::verb::DescribeArgs),
+    Inspect(crate::cli::verbs::inspect::InspectArgs),
     #[command(subcommand)]
-    Check(super::check::CheckVerb),
-    Doctor(super::doctor::DoctorArgs),
-    Rehearse(super::rehearse::RehearseArgs),
-    Deploy(super::issue::DeployArgs),
-    Revoke(super::revoke::RevokeArgs),
-    Rollback(super::rollback::RollbackArgs),
-    Create(super::create::CreateArgs),
+    Check(crate::cli::verbs::check::CheckVerb),
+    Doctor(crate::cli::verbs::doctor::DoctorArgs),
+    Rehearse(crate::cli::verbs::rehearse::RehearseArgs),
+    Deploy(crate::cli::verbs::issue::DeployArgs),
+    Revoke(crate::cli::verbs::revoke::RevokeArgs),
+    Rollback(crate::cli::verbs::rollback::RollbackArgs),
+    Create(crate::cli::verbs::create::CreateArgs),
     #[command(subcommand)]
-    Account(super::account::AccountVerb),
-    Forget(super::forget::ForgetArgs),
+    Account(crate::cli::verbs::account::AccountVerb),
+    Forget(crate::cli::verbs::forget::ForgetArgs),
     #[command(subcommand)]
-    Timer(super::timer::TimerVerb),
-    Run(super::service::RunArgs),
-    Explain(super::explain::ExplainArgs),
-    Schema(super::schema::SchemaArgs),
-    Version(super::version::VersionArgs),
-    Completion(super::completion::script::CompletionArgs),
-    Man(super::man::ManArgs),
-    Help(super::help::HelpArgs),
+    Timer(crate::cli::verbs::timer::TimerVerb),
+    Run(crate::cli::verbs::service::RunArgs),
+    Explain(crate::cli::verbs::explain::ExplainArgs),
+    Schema(crate::cli::verbs::schema::SchemaArgs),
+    Version(crate::cli::verbs::version::VersionArgs),
+    Completion(crate::cli::completion::script::CompletionArgs),
+    Man(crate::cli::man::ManArgs),
+    Help(crate::cli::verbs::help::HelpArgs),
 }
 
 /// The names of the verbs that change what `--metrics-file` shows.

@@ -29,8 +29,8 @@ use clap::{Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use jiff::Timestamp;
 
-use super::args::Arguments;
-use super::environment::Environment;
+use crate::cli::args::Arguments;
+use crate::cli::environment::Environment;
 use crate::resource::is_hidden;
 use candidate::{Scene, WordCompleter};
 use known::Known;

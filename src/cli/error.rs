@@ -9,13 +9,13 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::environment::EnvironmentError;
-use super::exit::ExitCode;
-use super::hint::{Hint, short};
-use super::log::LogError;
-use super::message::{Level, Message};
-use super::output::escape;
-use super::text::{Paint, Text};
+use crate::cli::environment::EnvironmentError;
+use crate::cli::exit::ExitCode;
+use crate::cli::render::log::LogError;
+use crate::cli::render::message::{Level, Message};
+use crate::cli::render::output::escape;
+use crate::cli::render::text::{Paint, Text};
+use crate::cli::words::hint::{Hint, short};
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::resource::NamespacedName;
 use crate::trust::{

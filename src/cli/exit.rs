@@ -1,7 +1,7 @@
 //! How a run ends, as a number: the exit codes and the rule for runs over several certificates.
 //!
 //! Contract: these numbers are documented in the book and the man page and never change their
-//! meaning. 101, 134 and 139 are never used: a panic is a bug and ends in 1 (`super::panic`).
+//! meaning. 101, 134 and 139 are never used: a panic is a bug and ends in 1 (`crate::cli::panic`).
 
 use crate::resource::FailureClass;
 

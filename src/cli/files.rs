@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rustix::fs::Mode;
 
-use super::error::CliError;
-use super::exit::ExitCode;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
 use crate::trust::{TrustError, Walk};
 
 /// Writes files into a folder, which is made when it is missing, and in which no other user may

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use super::value_parser::{self, HostPort};
-use crate::cli::output::{LogFormat, When};
+use crate::cli::render::output::{LogFormat, When};
+use crate::cli::value_parser::{self, HostPort};
 use crate::resource::GoDuration;
 use crate::workspace::selector::LabelSelector;
 

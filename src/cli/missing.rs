@@ -5,10 +5,10 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::completion;
-use super::environment::Environment;
-use super::error::CliError;
-use super::exit::ExitCode;
+use crate::cli::completion;
+use crate::cli::environment::Environment;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
 
 /// What leads on; `None` where something else is wrong, or the argument is no certificate.
 pub(super) fn advice(

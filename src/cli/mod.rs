@@ -5,79 +5,41 @@
 //! `output` writes to stdout and stderr, only `environment` reads the environment.
 
 pub mod args;
+pub mod command_tree;
 pub mod completion;
 pub mod config;
 pub mod environment;
 pub mod error;
 pub mod exit;
-pub mod explain;
 pub mod global;
-pub mod help;
-pub mod log;
 pub mod man;
-pub mod message;
-mod metrics_file;
-pub mod output;
 pub mod panic;
 pub mod parse;
-mod ping;
-pub mod schema;
 pub mod shell;
-pub mod status;
-pub mod time;
 pub mod value_parser;
-pub mod verbs;
-pub mod version;
-pub mod yaml;
 
-mod account;
-mod advice;
-mod blocked;
-mod check;
 mod core_dump;
-mod count;
-mod create;
 mod daily;
-mod doctor;
-mod document;
 mod files;
 mod folders;
-mod forget;
 #[cfg(test)]
 mod golden;
-mod hint;
-mod inspect;
-mod issue;
 mod journal;
-mod last_run;
 mod missing;
 mod open_files;
-mod orphans;
 mod owner;
-mod plan;
-mod progress;
 mod refusal;
-mod rehearse;
-mod render;
-mod report;
+pub mod render;
 mod result;
-mod revocations;
-mod revoke;
-mod revoked;
-mod rollback;
 mod run;
 mod servers;
-mod service;
 mod setting;
 mod signal;
-mod start_page;
 mod synonym;
 mod targets;
-mod text;
-mod timer;
-mod validate;
 mod verb;
-mod words;
+pub mod verbs;
+pub mod words;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -89,34 +51,34 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 use crate::solver::http01;
 use crate::workspace::plan::Item;
-use account::AccountDocument;
 use args::{Arguments, VERBS, Verb, metrics_verbs};
-use check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
-use count::count;
-use doctor::Finding;
-use document::{Items, Object};
 use environment::Environment;
 use error::{CliError, ErrorDocument};
 use exit::{Ending, ExitCode};
-use message::{Level, Message};
-use output::{LogFormat, Output, When};
 use parse::{Parsed, parse};
+use render::document::{Items, Object};
+use render::message::{Level, Message};
+use render::output::{LogFormat, Output, When};
 use result::Results;
 use shell::Shell;
-use status::objects::{
+use verbs::account::AccountDocument;
+use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
+use verbs::doctor::Finding;
+use verbs::status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
     OrderObject, RequestObject,
 };
+use words::count::count;
 
 // What the verbs print with -o json.
-schema::output::documents! {
-    OURS "Version", "`version`.": version::VersionDocument;
+verbs::schema::output::documents! {
+    OURS "Version", "`version`.": verbs::version::VersionDocument;
     OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
     OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
     OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
     OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
-    OURS "Inspection", "`inspect`: one certificate.": inspect::Report;
+    OURS "Inspection", "`inspect`: one certificate.": verbs::inspect::Report;
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
     OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
@@ -202,7 +164,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         shell.inherited = Rc::new(sockets);
         match &verb {
             Some(verb) => start(verb, &mut shell),
-            None => start_page::start_page(&mut shell),
+            None => verbs::start_page::start_page(&mut shell),
         }
     });
     let mut is_absence = false;
@@ -228,7 +190,7 @@ fn print_error(error: &CliError, shell: &mut Shell) {
         return;
     }
     // There is no other place to report that stdout cannot be written.
-    if let Ok(text) = document::text(&ErrorDocument::of(error), shell.global.format()) {
+    if let Ok(text) = render::document::text(&ErrorDocument::of(error), shell.global.format()) {
         drop(shell.output.data(&text));
     }
 }
@@ -255,7 +217,7 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
     if now >= Timestamp::UNIX_EPOCH {
         return Ok(());
     }
-    let message = format!("the clock of this host says {}", time::rfc3339(now));
+    let message = format!("the clock of this host says {}", words::time::rfc3339(now));
     Err(CliError::new(ExitCode::Failed, message).hinted("set the clock"))
 }
 
@@ -275,7 +237,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
 fn start(verb: &Verb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let is_routine = verb.is_routine() && !shell.output.talks_to_terminal();
     refuse_unused(verb, shell)?;
-    log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
+    render::log::start(&shell.global, &shell.environment, &shell.output, is_routine)?;
     verb.run(shell)
 }
 

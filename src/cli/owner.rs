@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
 
-use super::environment::{Directory, Source};
-use super::error::CliError;
-use super::exit::ExitCode;
-use super::global::HookTime;
-use super::message::Level;
-use super::output::escape;
-use super::shell::Shell;
+use crate::cli::environment::{Directory, Source};
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::global::HookTime;
+use crate::cli::render::message::Level;
+use crate::cli::render::output::escape;
+use crate::cli::shell::Shell;
 use crate::solver::http01::{listener_addresses, remember_holders};
 use crate::trust::group_name;
 

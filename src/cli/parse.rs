@@ -10,12 +10,12 @@ use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::args::{Arguments, VERBS};
-use super::config::{self, Config};
-use super::environment::Environment;
-use super::help::tree::whole;
-use super::output::LogFormat;
-use super::synonym::without_destructive;
+use crate::cli::args::{Arguments, VERBS};
+use crate::cli::config::{self, Config};
+use crate::cli::environment::Environment;
+use crate::cli::render::output::LogFormat;
+use crate::cli::synonym::without_destructive;
+use crate::cli::verbs::help::tree::whole;
 
 /// Everything that a run was started with.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _};
 
-use super::args::Arguments;
-use super::error::CliError;
-use super::exit::ExitCode;
-use super::hint::Hint;
-use super::synonym::is_typo;
+use crate::cli::args::Arguments;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::synonym::is_typo;
+use crate::cli::words::hint::Hint;
 use crate::resource::RevocationReason;
 
 /// The error of a command line that clap refused; `None` for a page of help, or the version.

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::error::CliError;
-use super::exit::{Ending, ExitCode};
-use super::message::Level;
-use super::progress::Progress;
-use super::report::{self, Style};
-use super::shell::Shell;
-use super::signal::Signals;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::render::message::Level;
+use crate::cli::render::progress::Progress;
+use crate::cli::render::report::{self, Style};
+use crate::cli::shell::Shell;
+use crate::cli::signal::Signals;
 use crate::engine::{Observer, Task};
 use crate::report::{self as ran, Report};
 use crate::resource::FailureClass;

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
 
-use super::config::{self, Config};
-use super::environment::Environment;
-use super::global::{GlobalArgs, HTTP01_LISTEN, RESOLVERS};
+use crate::cli::config::{self, Config};
+use crate::cli::environment::Environment;
+use crate::cli::global::{GlobalArgs, HTTP01_LISTEN, RESOLVERS};
 
 /// The value of one global flag.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::error::CliError;
-use super::exit::ExitCode;
-use super::report::short;
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::render::report::short;
 use crate::manifest::{self, Source};
 use crate::resource::DnsName;
 use crate::trust::quoted;

@@ -5,10 +5,10 @@
 //! in the list of documents in `cli`. Manual, help, completions and the tables of the book are made
 //! of these.
 
-use super::error::CliError;
-use super::exit::Ending;
-use super::shell::Shell;
-use super::verbs::Example;
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::Ending;
+use crate::cli::shell::Shell;
 
 /// The arguments of a verb.
 pub(super) trait VerbArgs {

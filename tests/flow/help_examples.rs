@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use certctl::cli::args::{Arguments, VERBS, Verb};
-use certctl::cli::{help, man};
+use certctl::cli::man;
+use certctl::cli::verbs::help;
 use clap::Parser as _;
 use clap::error::ErrorKind;
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::Arguments;
-use certctl::cli::schema::{manifest, output};
+use certctl::cli::verbs::schema::{manifest, output};
 use certctl::rehearsal::{Fault, ProblemType, Rule};
 use clap::{Command, CommandFactory as _};
 use serde_json::{Value, json};

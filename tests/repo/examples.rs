@@ -116,7 +116,7 @@ fn each_provider_of_dns01_is_one_in_cert_managers_schema() {
 /// The Issuers of the examples are those that `create issuer --dns01` prints.
 #[test]
 fn each_example_of_a_dns_provider_has_the_entry_that_create_prints() {
-    let made = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/create/dns01"));
+    let made = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/verbs/create/dns01"));
     let made = manifests(&made);
     assert!(made.len() >= 9, "{made:?}");
     for path in made {

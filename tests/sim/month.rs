@@ -2,7 +2,7 @@
 //! is asked, what is kept, and what is live.
 
 use certctl::cli::global::Format;
-use certctl::cli::status;
+use certctl::cli::verbs::status;
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
 use certctl::resource::{Certificate, FailureClass, Issuer, OrderState, Phase};

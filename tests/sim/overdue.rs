@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use certctl::cli::global::Format;
-use certctl::cli::status;
+use certctl::cli::verbs::status;
 use certctl::controller::alert;
 use certctl::engine::Ending;
 use certctl::engine::ports::{Clock as _, Lock};

@@ -12,7 +12,7 @@ use super::line::Line;
 use crate::cli::args::VERBS;
 use crate::cli::config::Config;
 use crate::cli::environment::Environment;
-use crate::cli::time;
+use crate::cli::words::time;
 use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::manifest::{self, MAX_BYTES, Options, Source, listing, read_regular};
 use crate::resource::{

@@ -3,11 +3,11 @@
 use clap::Args;
 use clap_complete::Shell as ShellName;
 
+use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::Ending;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::Example;
 
 /// Print a completion script for a shell
 ///

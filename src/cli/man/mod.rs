@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, Args, Command};
 use clap_mangen::Man;
 
-use super::error::CliError;
-use super::exit::{Ending, MEANINGS};
-use super::files::put;
-use super::shell::Shell;
-use super::verb::VerbArgs;
-use super::verbs::{Example, Verbs};
+use crate::cli::command_tree::{Example, Verbs};
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, MEANINGS};
+use crate::cli::files::put;
+use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs;
 
 /// Write the manual into a folder, or print a page of it
 ///

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use super::table::Width;
 use crate::cli::global::Format;
 use crate::cli::shell::Shell;
-use crate::cli::time;
+use crate::cli::words::time;
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.

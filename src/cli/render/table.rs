@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::os::fd::AsFd;
 
-use crate::cli::output::{Paint, escape};
-use crate::cli::text::wrap;
+use crate::cli::render::output::{Paint, escape};
+use crate::cli::render::text::wrap;
 
 /// One entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]

@@ -4,8 +4,8 @@ mod setup;
 
 use std::path::Path;
 
-use super::doctor::is_web_server;
-use super::folders::SEARCHED;
+use crate::cli::folders::SEARCHED;
+use crate::cli::verbs::doctor::is_web_server;
 use crate::resource::DnsName;
 pub(super) use setup::InServer;
 

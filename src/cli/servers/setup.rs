@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::{Server, Site};
-use crate::cli::doctor::is_web_server;
-use crate::cli::message::Level;
-use crate::cli::output::escape;
+use crate::cli::render::message::Level;
+use crate::cli::render::output::escape;
+use crate::cli::render::text::Text;
 use crate::cli::shell::Shell;
-use crate::cli::text::Text;
+use crate::cli::verbs::doctor::is_web_server;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
 

@@ -1,6 +1,10 @@
 //! States, steps and remedies in words.
 
+pub(in crate::cli) mod advice;
+pub(in crate::cli) mod count;
+pub(in crate::cli) mod hint;
 pub(in crate::cli) mod next;
 pub(in crate::cli) mod order;
 pub(in crate::cli) mod remedy;
 pub(in crate::cli) mod state;
+pub mod time;

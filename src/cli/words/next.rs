@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use super::order::NEXT_RUN;
 use crate::cli::render::Scene;
-use crate::cli::time;
+use crate::cli::words::time;
 use crate::workspace::outlook::{Action, When};
 use crate::workspace::view::CertificateView;
 

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::state::is_only_owed;
-use crate::cli::advice;
 use crate::cli::error::command_for_entry;
-use crate::cli::hint::Hint;
-use crate::cli::output::escape;
-use crate::cli::report::short;
+use crate::cli::render::output::escape;
+use crate::cli::render::report::short;
+use crate::cli::words::advice;
+use crate::cli::words::hint::Hint;
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::outlook::{State, When};

@@ -1,9 +1,9 @@
 //! The words of `status` for the state of a certificate, and the sentence behind each.
 
 use super::order::waits_for;
-use crate::cli::output::{Paint, escape};
 use crate::cli::render::Scene;
-use crate::cli::report::{Findings, Style, of_failure, short};
+use crate::cli::render::output::{Paint, escape};
+use crate::cli::render::report::{Findings, Style, of_failure, short};
 use crate::engine::Evidence;
 use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation};
 use crate::workspace::outlook::State;

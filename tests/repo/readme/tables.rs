@@ -4,9 +4,9 @@
 
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::VERBS;
-use certctl::cli::explain::code::CODES;
-use certctl::cli::explain::field::{Field, Kind, REQUIRED, Type, Used};
-use certctl::cli::explain::{all, below, key_of, lego};
+use certctl::cli::verbs::explain::code::CODES;
+use certctl::cli::verbs::explain::field::{Field, Kind, REQUIRED, Type, Used};
+use certctl::cli::verbs::explain::{all, below, key_of, lego};
 use clap::Command;
 
 /// One table.

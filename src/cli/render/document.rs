@@ -1,0 +1,188 @@
+//! The output of a verb for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
+//!
+//! Contract: nothing else is printed as JSON or YAML with -o. A type is a [`Document`] by its row in
+//! the list of `cli`, and its schema is made from the type: what is printed and what `certctl schema
+//! output` says cannot differ.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use crate::cli::error::CliError;
+use crate::cli::exit::ExitCode;
+use crate::cli::global::Format;
+use crate::cli::render::yaml;
+use crate::resource::escape_json;
+
+/// Printed as an object with a kind of its own.
+pub(crate) trait Document: Serialize + JsonSchema {
+    /// `kind`.
+    const KIND: &'static str;
+    /// `apiVersion`.
+    const API_VERSION: &'static str;
+    /// What it is, for the schema.
+    const ABOUT: &'static str;
+}
+
+/// All kinds of documents.
+pub(crate) type Documents = [DocumentKind];
+
+/// A kind of document: what it is, and its schema, made from the type.
+#[derive(Clone, Copy, Debug)]
+pub struct DocumentKind {
+    /// `kind`.
+    pub kind: &'static str,
+    /// The verb that prints it, between backticks.
+    pub about: &'static str,
+    /// Adds its schema to the others.
+    pub schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// A document with its `apiVersion` and `kind`.
+#[derive(Clone, Debug)]
+pub(crate) struct Object<T>(pub(crate) T);
+
+/// A list of which only the items are of interest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Items<'a, T> {
+    pub(crate) items: &'a [T],
+}
+
+/// As YAML with -o yaml, else as JSON.
+pub(crate) fn text<T: Document>(document: &T, format: Format) -> Result<String, CliError> {
+    encoded(&Object(document), format)
+}
+
+/// A list; as YAML a stream of its items, and the one item itself when requested by name.
+pub(crate) fn list<T: Serialize>(
+    items: &[T],
+    by_name: bool,
+    format: Format,
+) -> Result<String, CliError>
+where
+    for<'a> Items<'a, T>: Document,
+{
+    match (format, items) {
+        (Format::Yaml, items) => {
+            let texts = items.iter().map(|item| encoded(item, format));
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("---\n"))
+        }
+        (_, [item]) if by_name => encoded(item, format),
+        (_, items) => text(&Items { items }, format),
+    }
+}
+
+/// The same list, of which one item at a time is in memory: what each adds to the text, and what
+/// ends it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    format: Format,
+    has_items: bool,
+}
+
+impl Listed {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { format, has_items: false }
+    }
+
+    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<String, CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        let is_first = !std::mem::replace(&mut self.has_items, true);
+        let text = encoded(item, self.format)?;
+        if self.format == Format::Yaml {
+            return Ok(if is_first { text } else { format!("---\n{text}") });
+        }
+        let before = if is_first { self.frame::<T>()?.0 + "[\n" } else { ",\n".to_owned() };
+        let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+        Ok(before + &lines.join("\n"))
+    }
+
+    pub(crate) fn end<T: Serialize>(self) -> Result<String, CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        match (self.format, self.has_items) {
+            (Format::Yaml, _) => Ok(String::new()),
+            (_, false) => text(&Items::<T> { items: &[] }, self.format),
+            (_, true) => Ok("\n  ]".to_owned() + &self.frame::<T>()?.1),
+        }
+    }
+
+    /// What stands before and behind the items.
+    fn frame<T: Serialize>(&self) -> Result<(String, String), CliError>
+    where
+        for<'a> Items<'a, T>: Document,
+    {
+        let empty = text(&Items::<T> { items: &[] }, self.format)?;
+        let (before, behind) = empty.split_once("[]").unwrap_or_default();
+        Ok((before.to_owned(), behind.to_owned()))
+    }
+}
+
+fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> {
+    // Made into a value first, so that keys stand in the order of the alphabet.
+    let value =
+        serde_json::to_value(object).map_err(|error| CliError::new(ExitCode::Failed, error))?;
+    let json = format!("{value:#}\n");
+    if format == Format::Yaml {
+        yaml::document(&value)
+    } else {
+        Ok(escape_json(&json).into_owned())
+    }
+}
+
+impl<T: Document> Document for &T {
+    const KIND: &'static str = T::KIND;
+    const API_VERSION: &'static str = T::API_VERSION;
+    const ABOUT: &'static str = T::ABOUT;
+}
+
+impl<T: Document> Serialize for Object<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut value = serde_json::to_value(&self.0).map_err(S::Error::custom)?;
+        if let Some(fields) = value.as_object_mut() {
+            fields.insert(API_VERSION.to_owned(), T::API_VERSION.into());
+            fields.insert(KIND.to_owned(), T::KIND.into());
+        }
+        value.serialize(serializer)
+    }
+}
+
+impl<T: Document> JsonSchema for Object<T> {
+    fn schema_name() -> Cow<'static, str> {
+        T::KIND.into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            fields.insert(API_VERSION.to_owned(), json!({ "const": T::API_VERSION }));
+            fields.insert(KIND.to_owned(), json!({ "const": T::KIND }));
+        }
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.extend([API_VERSION.into(), KIND.into()]);
+        }
+        schema.insert("title".to_owned(), T::KIND.into());
+        schema.insert("description".to_owned(), T::ABOUT.into());
+        schema
+    }
+}
+
+const API_VERSION: &str = "apiVersion";
+const KIND: &str = "kind";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_no_character_that_steers_a_terminal() {
+        let text = encoded(&["\u{9b}31m\u{202e}"], Format::Json).unwrap();
+        assert_eq!(text, "[\n  \"\\u009b31m\\u202e\"\n]\n");
+    }
+}

@@ -1,0 +1,39 @@
+//! The reader of a run's messages, and the current time.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use crate::cli::shell::Shell;
+use crate::cli::verbs::status::Width;
+use crate::cli::words::time;
+
+/// The reader, and the current time.
+#[derive(Clone, Debug)]
+pub(crate) struct Style {
+    /// The current time.
+    pub(crate) now: Timestamp,
+    /// The reader's zone; `None` for a log.
+    pub(crate) zone: Option<TimeZone>,
+    /// Whether more than ASCII can be shown.
+    pub(crate) utf8: bool,
+    /// The width of the names of certificates, in columns, where several lines begin with one.
+    pub(crate) names: usize,
+    /// The width of the reader's terminal, in columns; `None` where nothing is wrapped.
+    pub(crate) columns: Option<usize>,
+}
+
+impl Style {
+    /// For the reader of this process's stderr.
+    pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
+        let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
+        let zone = is_watched.then(time::system_zone);
+        let utf8 = shell.environment.is_utf8();
+        let columns = is_watched.then(Width::of_stderr).flatten();
+        Self { now, zone, utf8, names: 0, columns }
+    }
+
+    /// A time with the relative one beside it.
+    pub(crate) fn time(&self, at: Timestamp) -> String {
+        time::dated(at, self.now, self.zone.as_ref())
+    }
+}

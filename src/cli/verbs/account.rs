@@ -1,0 +1,473 @@
+//! `certctl account`: the ACME accounts at the CAs.
+
+use clap::{Args, Subcommand};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::folders;
+use crate::cli::global::Format;
+use crate::cli::render::document::{self, Object};
+use crate::cli::render::message::{Level, Message};
+use crate::cli::render::output::escape;
+use crate::cli::render::report::short;
+use crate::cli::render::text::{Paint, Text};
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::cli::targets::{open, targets};
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::check::unused_key_line;
+use crate::cli::words::advice::{self, Advice, Subject};
+use crate::cli::words::hint::Hint;
+use crate::controller::EffectError;
+use crate::engine::inputs::account_id;
+use crate::engine::ports::{Key, Prefix, Store as _};
+use crate::engine::{AccountRequest, IssuerAccess};
+use crate::manifest::{Diagnostic, Loaded};
+use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, NamespacedName};
+use crate::store::{Records, StateDirectory};
+use crate::trust::{quoted, sudo_on_own};
+use crate::workspace::check::{AccountKey, has_unused_key};
+use crate::workspace::target::{ISSUERS, NameTarget};
+use crate::workspace::{Job, Request, Targets, Workspace};
+
+/// Show, register, update or deactivate ACME accounts.
+#[derive(Debug, Subcommand)]
+pub enum AccountVerb {
+    /// Show the accounts in the state directory.
+    Show(AccountIssuerArgs),
+    /// Register an account before the first issuance; does nothing if there is one.
+    Register(AccountIssuerArgs),
+    /// Send the Issuer's e-mail address to the CA.
+    Update(AccountIssuerArgs),
+    /// Deactivate an account permanently; the next issuance registers another.
+    Deactivate(AccountDeactivateArgs),
+}
+
+impl VerbArgs for AccountVerb {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl account show", "List the accounts, with URL and contacts."),
+        Example::new(
+            "certctl account register letsencrypt",
+            "Register the account of the Issuer letsencrypt.",
+        ),
+        Example::new(
+            "certctl account update letsencrypt",
+            "Send the new e-mail address to the CA.",
+        ),
+        Example::new(
+            "certctl account deactivate letsencrypt --yes",
+            "Deactivate the account without a question.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        account(self, shell)
+    }
+}
+
+/// `certctl account show|register|update`.
+#[derive(Debug, Args)]
+pub struct AccountIssuerArgs {
+    /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME [default: all]
+    #[arg(value_name = "ISSUER")]
+    pub issuer: Option<String>,
+}
+
+/// `certctl account deactivate`.
+#[derive(Debug, Args)]
+pub struct AccountDeactivateArgs {
+    /// The Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
+    #[command(flatten)]
+    pub issuer: AccountIssuerArgs,
+    /// Confirm: a CA never reactivates an account. Required off a terminal; on one, certctl asks.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+/// `certctl account`.
+pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    match verb {
+        AccountVerb::Show(args) => on_one_thread(show(args, shell)),
+        AccountVerb::Register(args) => {
+            on_one_thread(perform(args, AccountRequest::Registered, true, shell))
+        }
+        AccountVerb::Update(args) => {
+            on_one_thread(perform(args, AccountRequest::Updated, true, shell))
+        }
+        AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
+            let message = "a deactivated account cannot be reactivated";
+            Err(CliError::new(ExitCode::Usage, message).trying(format_args!(
+                "certctl account deactivate {} --yes",
+                args.issuer.issuer.as_deref().unwrap_or("ISSUER")
+            )))
+        }
+        AccountVerb::Deactivate(args) => {
+            on_one_thread(perform(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
+        }
+    }
+}
+
+async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let mut workspace = open(shell).await?;
+    let mut accounts = accounts(workspace.state()).await?;
+    let targets = if args.issuer.is_some() {
+        targets(shell, &mut workspace, &Request::default())?
+    } else {
+        workspace.everything_shown()
+    };
+    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
+    if args.issuer.is_some() {
+        accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
+    }
+    let objects = accounts.iter().map(|(account, _)| Object(AccountDocument { account }));
+    let objects: Vec<Object<AccountDocument<'_>>> = objects.collect();
+    match shell.global.format() {
+        format @ (Format::Json | Format::Yaml) => {
+            shell.output.data(&document::list(&objects, args.issuer.is_some(), format)?)?;
+        }
+        Format::Text | Format::Wide => {
+            let pages: Vec<String> = accounts
+                .iter()
+                .map(|(account, key)| page(account, key.as_ref(), &targets.loaded.issuers))
+                .collect();
+            shell.output.data(&pages.join("\n"))?;
+            advise_on_unused(shell, &workspace, &accounts, &targets.loaded);
+            let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
+            for (account, _) in lost {
+                let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
+                let (text, check) = lost_key(&account.identity, issuer);
+                shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
+            }
+            if pages.is_empty() {
+                let text = no_account(shell, issuers.is_empty());
+                shell.output.talk(Level::Info, text);
+            }
+        }
+        Format::Name | Format::Prometheus => {
+            return Err(CliError::new(ExitCode::Usage, "account show has -o json and -o yaml"));
+        }
+    }
+    warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
+    Ok(Vec::new())
+}
+
+/// How the accounts are removed that no Issuer names and that were never registered. An Issuer with a
+/// mistake may name them.
+fn advise_on_unused(
+    shell: &mut Shell,
+    workspace: &Workspace,
+    accounts: &[(Account, Option<AccountKey>)],
+    loaded: &Loaded,
+) {
+    if loaded.diagnostics.iter().any(Diagnostic::is_error) {
+        return;
+    }
+    let is_unused = |account: &&Account| {
+        let is_registered = match account.next_step {
+            AccountStep::Register => false,
+            // An answer to its registration may have been lost.
+            AccountStep::Find
+            | AccountStep::UpdateContacts
+            | AccountStep::Nothing
+            | AccountStep::Deactivate
+            | AccountStep::Deactivated => true,
+        };
+        !is_registered && !loaded.issuers.iter().any(|issuer| is_of(account, issuer))
+    };
+    for account in accounts.iter().map(|(account, _)| account).filter(is_unused) {
+        let AccountIdentity { directory_url, namespace, secret_name, .. } = &account.identity;
+        let text = format!(
+            "no manifest names the account with privateKeySecretRef {namespace}/{secret_name} at \
+             {directory_url}, and it was never registered: if the Issuer is gone for good, remove it"
+        );
+        let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
+        let command = format!("{}rm -r {}", sudo_on_own(), quoted(&folder));
+        shell.output.print(&Message::advice(&escape(&text), Some(&Hint::Shell(command))));
+    }
+}
+
+/// What leads to the first account.
+fn no_account(shell: &Shell, is_without_issuer: bool) -> Text {
+    match folders::unread(shell) {
+        Some(path) => {
+            let mut text =
+                Text::from(format!("no account of this user; {path} exists and was not read: "));
+            text.whole(&folders::sudo(" account show"));
+            text
+        }
+        None if is_without_issuer => {
+            Text::from("no account yet, and no Issuer to register one for; to create one: ")
+                .with_command("certctl create issuer")
+        }
+        None => {
+            Text::from("no account yet; to register one: ").with_command("certctl account register")
+        }
+    }
+}
+
+/// Warns of keys in the secrets of these Issuers that are not those of their accounts.
+async fn warn_of_unused_keys(
+    shell: &mut Shell,
+    workspace: &Workspace,
+    targets: &Targets,
+    issuers: &[&Issuer],
+) {
+    let cluster_resource_namespace = &workspace.settings().cluster_resource_namespace;
+    for issuer in issuers {
+        let access = IssuerAccess { issuer, secrets: &targets.secrets, cluster_resource_namespace };
+        if has_unused_key(workspace.state(), access).await {
+            let why = unused_key_line(&issuer.acme.private_key_secret_ref.name);
+            let text = format!("{}: {why}", issuer.metadata.name);
+            shell.output.talk(Level::Warn, escape(&text));
+        }
+    }
+}
+
+/// Every account and its key type; a deactivated account has no key.
+async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
+    let records = Records::new(state);
+    let mut accounts = Vec::new();
+    for key in state.list(&Prefix::Accounts).await? {
+        if let Key::Account(id) = key
+            && let Some(stored) = records.account(&id).await?
+        {
+            let pem = records.account_key(&id).await?;
+            let key =
+                pem.and_then(|pem| AccountKey::from_pem(std::str::from_utf8(&pem).ok()?).ok());
+            accounts.push((stored.value, key));
+        }
+    }
+    accounts.sort_by(|(one, _), (other, _)| one.identity.cmp(&other.identity));
+    Ok(accounts)
+}
+
+/// An account as stored.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(in crate::cli) struct AccountDocument<'a> {
+    account: &'a Account,
+}
+
+/// Whether an account is in use and its key, without which the CA answers nothing, cannot be used.
+fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
+    key.is_none() && account.next_step != AccountStep::Deactivated
+}
+
+/// That nothing can be asked of a CA in the name of an account and what to do; and the command that
+/// shows more.
+pub(in crate::cli) fn lost_key(
+    account: &AccountIdentity,
+    issuer: Option<&Issuer>,
+) -> (String, String) {
+    let id = account_id(account);
+    let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
+    let text = format!(
+        "the key of the account of {name} is lost, and nothing can be issued: restore \
+         accounts/{id}/key.pem in the state from a backup; without one, name another secret in \
+         privateKeySecretRef of {name}: the next run registers a new account with a new key, and the \
+         old one stays at the CA, unused; its certificates stay valid"
+    );
+    let check = match issuer {
+        Some(issuer) => format!("certctl check acme {}", short(&issuer.metadata.key())),
+        None => "certctl doctor".to_owned(),
+    };
+    (escape(&text).into_owned(), escape(&check).into_owned())
+}
+
+fn page(account: &Account, key: Option<&AccountKey>, issuers: &[Issuer]) -> String {
+    let identity = &account.identity;
+    let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
+    let none = || "<none>".to_owned();
+    let state = match account.next_step {
+        AccountStep::Register | AccountStep::Find => "not registered yet",
+        AccountStep::UpdateContacts => "registered; contacts not sent to the CA yet",
+        AccountStep::Nothing if key.is_none() => "registered; its key is lost",
+        AccountStep::Nothing => "registered",
+        AccountStep::Deactivate => "deactivation requested, not done yet",
+        AccountStep::Deactivated => "deactivated; the next issuance registers another",
+    };
+    let contacts = match account.contacts.as_slice() {
+        [] => none(),
+        contacts => escape(&contacts.join(", ")).into_owned(),
+    };
+    let issuers = issuers.iter().filter(|issuer| is_of(account, issuer));
+    let issuers: Vec<String> = issuers.map(|issuer| short(&issuer.metadata.key())).collect();
+    let issuers = if issuers.is_empty() { none() } else { issuers.join(", ") };
+    let or_none =
+        |text: &Option<String>| text.as_ref().map_or_else(none, |text| escape(text).into_owned());
+    format!(
+        "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer: {issuers}\n\
+         Issuer Kind: {}\nKey: {}, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
+         Terms of Service: {}\n",
+        escape(&identity.directory_url),
+        or_none(&account.url),
+        identity.kind,
+        key.map_or_else(none, AccountKey::name),
+        account.public_key.0,
+        or_none(&account.terms_of_service),
+    )
+}
+
+fn is_of(account: &Account, issuer: &Issuer) -> bool {
+    let identity = &account.identity;
+    identity.directory_url == issuer.acme.server
+        && identity.kind == issuer.kind
+        && identity.namespace == issuer.metadata.namespace
+        && identity.secret_name == issuer.acme.private_key_secret_ref.name
+}
+
+/// The selected Issuers: the named one, or all.
+fn chosen<'a>(
+    shell: &Shell,
+    args: &AccountIssuerArgs,
+    issuers: &'a [Issuer],
+) -> Result<Vec<&'a Issuer>, CliError> {
+    let Some(word) = &args.issuer else { return Ok(issuers.iter().collect()) };
+    let target = NameTarget::parse_of(ISSUERS, word).ok_or_else(|| {
+        CliError::new(ExitCode::Usage, format_args!("`{word}` is not a valid name"))
+    })?;
+    let names: Vec<NamespacedName> = issuers.iter().map(|i| i.metadata.key()).collect();
+    let name = target.find(&names, shell.global.namespace());
+    let name = name.map_err(|error| CliError::from(error).trying("certctl status issuer"))?;
+    Ok(issuers.iter().filter(|issuer| issuer.metadata.key() == name).collect())
+}
+
+async fn perform(
+    args: &AccountIssuerArgs,
+    request: AccountRequest,
+    yes: bool,
+    shell: &mut Shell,
+) -> Result<Vec<Ending>, CliError> {
+    shell.refuse_in_a_hook("account")?;
+    let mut workspace = open(shell).await?;
+    let targets = targets(shell, &mut workspace, &Request::default())?;
+    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
+    if issuers.is_empty() {
+        let error = CliError::new(ExitCode::Manifest, "no Issuer found");
+        return Err(error.hinted("use -f MANIFEST, or put manifests into the config directory"));
+    }
+    if request == AccountRequest::Deactivated && issuers.len() > 1 {
+        let message = "several Issuers found: name the one whose account to deactivate";
+        return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
+            ("certctl account deactivate ISSUER", ""),
+            ("certctl account show", "lists the accounts"),
+        ]));
+    }
+    if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
+        let loss = loss(issuer, &targets);
+        shell.confirm(yes, &loss, "Deactivate the account?")?;
+        shell.warn_unasked(yes, &loss, &Hint::without_warning());
+    }
+    workspace.make_writable()?;
+    let job = Job::new("account", targets.secrets.clone());
+    let done = Box::pin(workspace.settle_accounts(&issuers, request, job)).await?;
+    if request != AccountRequest::Deactivated {
+        warn_of_unused_keys(shell, &workspace, &targets, &issuers).await;
+    }
+    let mut endings = Vec::new();
+    for (issuer, done) in issuers.into_iter().zip(done) {
+        endings.push(print(shell, issuer, request, &done?));
+    }
+    Ok(endings)
+}
+
+/// What a person must know before the account of an Issuer is deactivated.
+fn loss(issuer: &Issuer, targets: &Targets) -> String {
+    let (kind, name) = (issuer.kind, &issuer.metadata.name);
+    let server = escape(&issuer.acme.server);
+    let of_it = targets.tasks.iter().filter(|task| task.issuer.metadata == issuer.metadata);
+    let users: Vec<String> =
+        of_it.map(|task| task.certificate.metadata.key().to_string()).collect();
+    let users = if users.is_empty() {
+        String::new()
+    } else {
+        format!("\n  it issues {}; their files stay", users.join(", "))
+    };
+    format!("{kind} {name}: its account at {server} cannot be reactivated{users}")
+}
+
+fn print(
+    shell: &mut Shell,
+    issuer: &Issuer,
+    request: AccountRequest,
+    done: &Result<Account, EffectError>,
+) -> Ending {
+    let name = &issuer.metadata.name;
+    match done {
+        Ok(account) => {
+            let url = escape(account.url.as_deref().unwrap_or_default());
+            let text = match request {
+                AccountRequest::Registered => {
+                    let terms = account.terms_of_service.as_deref().unwrap_or("none published");
+                    format!("{name}: registered as {url}, in agreement to {}", escape(terms))
+                }
+                AccountRequest::Updated if account.contacts.is_empty() => {
+                    format!("{name}: {url} has no contacts")
+                }
+                AccountRequest::Updated => {
+                    format!("{name}: {url} has contacts {}", escape(&account.contacts.join(", ")))
+                }
+                AccountRequest::Deactivated => {
+                    format!("{name}: {url} deactivated; the next issuance registers another")
+                }
+            };
+            shell.output.talk(Level::Info, &text);
+            Ending::Changed
+        }
+        Err(error) => {
+            let message = error.to_string();
+            let message = escape(&message);
+            let class = error.cause.class();
+            let advice = advice(error, name, request);
+            let line = |label: &str, text: &str| match text {
+                "" => String::new(),
+                text => format!("\n  {label}: {}", escape(text)),
+            };
+            let text = format!(
+                "{name}: {message}{}{}",
+                line("cause", &advice.cause),
+                line("remedy", &advice.remedy)
+            );
+            let command = advice.command.clone().map(Hint::Command);
+            let text = Text::led_by("error", Paint::Bad, text).trying(command.as_ref());
+            let record = Message::new(Level::Error, text, &message)
+                .with("issuer", issuer.metadata.key().to_string())
+                .with("class", class.word())
+                .with_some("remedy", Some(advice.remedy).filter(|remedy| !remedy.is_empty()))
+                .with_some("hint", advice.command);
+            shell.output.print(&record);
+            Ending::Failed(class)
+        }
+    }
+}
+
+/// What leads on from a request to the CA that failed.
+fn advice(error: &EffectError, issuer: &str, request: AccountRequest) -> Advice {
+    let is_registration = request == AccountRequest::Registered;
+    let subject = Subject { issuer, is_registration, ..Subject::default() };
+    let at_the_ca = error.cause.at_the_ca();
+    let of_problem = || advice::of_problem(error.problem()?.short_kind(), &subject);
+    let found = at_the_ca
+        .and_then(advice::of_clocks)
+        .or_else(of_problem)
+        .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
+        .or_else(|| advice::of_class(error.cause.class(), &subject))
+        .unwrap_or_default();
+    let command = found.command.unwrap_or_else(|| match request {
+        AccountRequest::Updated | AccountRequest::Deactivated if at_the_ca.is_none() => {
+            "certctl account show".to_owned()
+        }
+        AccountRequest::Registered | AccountRequest::Updated | AccountRequest::Deactivated => {
+            format!("certctl check acme {issuer}")
+        }
+    });
+    Advice { command: Some(command), ..found }
+}

@@ -1,0 +1,490 @@
+//! `certctl check http`: the addresses of a name, whether the listener can bind, and the response
+//! at the HTTP-01 challenge URL (RFC 8555 section 8.3).
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use clap::Args;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::known::{is_domain, known};
+use super::page::{endings_of, format_of, lines, print};
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::render::text::Text;
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::cli::signal::cleaned_up_at_signal;
+use crate::resource::{
+    AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
+};
+use crate::workspace::Settings as RunSettings;
+use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_of_this_host};
+
+/// `certctl check http`.
+#[derive(Debug, Args)]
+pub struct CheckHttpArgs {
+    /// The domain.
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}
+
+/// `certctl check http`.
+pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let format = format_of(shell, "check http")?;
+    let usage = |message: &dyn fmt::Display| CliError::new(ExitCode::Usage, message);
+    let name: DnsName =
+        args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
+    if name.is_wildcard() {
+        return Err(usage(&format_args!("{name}: only DNS-01 validates a wildcard"))
+            .trying(format_args!("certctl check dns {}", name.base())));
+    }
+    on_one_thread(async {
+        let known = known(shell, false).await?;
+        is_domain(&name, "http", &known)?;
+        let check = cleaned_up_at_signal(HttpCheck::of(&known, &name)).await?;
+        let texts = Texts::of(&check);
+        print(shell, format, page(&check, &texts), &document(&check, &texts))?;
+        Ok(endings_of(check.failures()))
+    })
+}
+
+/// Whether a server answers the challenges of a name, as `check http` says it.
+pub(in crate::cli) enum Trial {
+    Served(Served),
+    Unserved(Unserved),
+    /// The name has no addresses.
+    Unresolved(String),
+}
+
+/// That the challenges of a name are answered.
+pub(in crate::cli) struct Served {
+    pub(in crate::cli) name: DnsName,
+    /// The verdict.
+    pub(in crate::cli) how: String,
+    /// Over a redirect to https.
+    pub(in crate::cli) is_redirected: bool,
+}
+
+impl fmt::Display for Served {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.how)
+    }
+}
+
+/// Why the challenges of a name are not answered.
+pub(in crate::cli) struct Unserved {
+    pub(in crate::cli) name: DnsName,
+    pub(in crate::cli) why: String,
+    /// Whether a run does not wait for it: the cause is on this host.
+    pub(in crate::cli) is_of_host: bool,
+}
+
+impl fmt::Display for Unserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.why)
+    }
+}
+
+/// Tries the webroot of these settings, or the listener; `None` where that is not possible.
+pub(in crate::cli) fn trial(shell: &Shell, settings: &Settings, name: &DnsName) -> Option<Trial> {
+    let settings_of_run = shell.settings().ok()?;
+    on_one_thread(async {
+        Ok(cleaned_up_at_signal(trial_in_run(&settings_of_run, settings, name)).await)
+    })
+    .ok()?
+}
+
+/// The same within a run.
+pub(in crate::cli) async fn trial_in_run(
+    run: &RunSettings,
+    settings: &Settings,
+    name: &DnsName,
+) -> Option<Trial> {
+    let check = HttpCheck::with(run, settings, name).await.ok().filter(|check| check.is_served)?;
+    let (verdict, name) = (verdict(&check), name.clone());
+    Some(match (&check.addresses, check.failures().is_empty()) {
+        (_, true) => {
+            let is_redirected = is_redirected(&check);
+            Trial::Served(Served { name, how: verdict, is_redirected })
+        }
+        (Err(_), false) => Trial::Unresolved(format!("{name}: {verdict}")),
+        (Ok(_), false) => {
+            let is_of_host = check.report.outlook == Outlook::Unserved;
+            Trial::Unserved(Unserved { name, why: verdict, is_of_host })
+        }
+    })
+}
+
+/// What the page and the document say in the same words.
+struct Texts {
+    name: String,
+    /// Why the name has no addresses.
+    no_addresses: Option<String>,
+    /// Why the listener cannot bind.
+    no_listener: Option<String>,
+    sharers: Vec<String>,
+}
+
+impl Texts {
+    fn of(check: &HttpCheck) -> Self {
+        let listener = check.listener.as_ref().and_then(|listener| listener.as_ref().err());
+        Self {
+            name: check.name.to_string(),
+            no_addresses: check.addresses.as_ref().err().map(ToString::to_string),
+            no_listener: listener.map(ToString::to_string),
+            sharers: check.sharers.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+fn page(check: &HttpCheck, texts: &Texts) -> Text {
+    let addresses = match &check.addresses {
+        Ok(addresses) => addresses.join(", "),
+        Err(why) => format!("none: {why}"),
+    };
+    let listener = match &check.listener {
+        None => "not used: there is a webroot".to_owned(),
+        Some(Ok(addresses)) => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let state = match texts.sharers.as_slice() {
+                [] => "free".to_owned(),
+                sharers => format!("shared with {}", sharers.join(", ")),
+            };
+            format!("{}: {state}", addresses.join(", "))
+        }
+        Some(Err(why)) => why.to_string(),
+    };
+    let mut page =
+        vec![("name", texts.name.clone()), ("addresses", addresses), ("listener", listener)];
+    match &check.webroot {
+        Some((path, Ok(()))) => {
+            page.push(("webroot", format!("{path}: a test file was put there, then removed")));
+        }
+        Some((_, Err(Obstacle { fact, .. }))) => page.push(("webroot", fact.clone())),
+        None => {}
+    }
+    page.push(("verdict", verdict(check)));
+    if check.report.has_passed() {
+        page.push(("", NOT_KNOWN.to_owned()));
+    }
+    if !check.report.addresses.is_empty() {
+        // Of a failure, the line of an address says all that the verdict does.
+        let failed = || check.report.url.clone();
+        let has_passed = check.report.has_passed();
+        page.push(("queried", if has_passed { check.report.summary() } else { failed() }));
+        page.extend(check.report.details().into_iter().map(|line| ("", format!("  {line}"))));
+    }
+    if check.port != PORT_OF_CAS {
+        page.push(("port", other_port(check)));
+    }
+    page.extend(way_out(check).map(|way_out| ("try", way_out)));
+    lines(&page)
+}
+
+/// What leads on from the first thing that is wrong; `None` where nothing is.
+fn way_out(check: &HttpCheck) -> Option<String> {
+    if check.failures().is_empty() {
+        return None;
+    }
+    match (&check.webroot, &check.listener) {
+        (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
+        (None, Some(Err(PortError::Listen(error)))) => {
+            return Some(way_out_of(error).to_string());
+        }
+        (None, Some(Err(PortError::Address(_)))) => {
+            return Some(HELP.to_owned());
+        }
+        (Some(_) | None, _) => {}
+    }
+    if check.addresses.is_err() {
+        return Some(format!("publish an A or AAAA record of {}", check.name));
+    }
+    let (folder, _) = check.report.url.rsplit_once('/')?;
+    Some(match &check.webroot {
+        Some(_) if lacks_server(check) => WAYS_OF_WEBROOT.to_owned(),
+        Some(_) => format!("curl -v {folder}/"),
+        None if responding(check).is_some_and(|server| server.is_ours) => {
+            format!(
+                "have the server of port {} forward {CHALLENGE_PATH} to certctl; {HELP}",
+                check.port
+            )
+        }
+        None => format!("route port 80 of each address to this host: curl -v {folder}/"),
+    })
+}
+
+/// Whether a challenge is answered over a redirect to https.
+fn is_redirected(check: &HttpCheck) -> bool {
+    let mut redirects = check.report.addresses.iter().flat_map(|address| &address.redirects);
+    redirects.any(|target| target.starts_with("https:"))
+}
+
+const CORRECT: &str = "this host receives the correct response";
+/// RFC 8555 section 8.3 recommends that CAs follow redirects.
+pub(in crate::cli) const REDIRECT: &str =
+    "Let's Encrypt follows that, another CA may not (certctl help port-80)";
+
+fn verdict(check: &HttpCheck) -> String {
+    let has_passed = check.report.has_passed();
+    if let (Err(why), true) = (&check.addresses, check.is_served) {
+        return format!("no server was asked: {why}");
+    }
+    if let (Some((path, Ok(()))), false) = (&check.webroot, has_passed) {
+        let (url, port) = (&check.report.url, check.port);
+        return match (responding(check), &check.server) {
+            (None, WebServer::Absent) => format!(
+                "nothing listens on port {port} of this host: the web server that serves {path} does \
+                 not run"
+            ),
+            (_, WebServer::Certctl(holder)) => format!(
+                "{holder} has port {port}, not a web server that serves {path}: certctl does not \
+                 answer from that folder"
+            ),
+            (Some(Responder { server, is_ours: false, .. }), _) => format!(
+                "the server at {server} does not serve the test file in {path}, and {server} is no address \
+                 of this host: correct the records of {}; behind a NAT or a proxy, have the server to \
+                 which it forwards port {port} serve that folder",
+                check.name
+            ),
+            (
+                Some(Responder { server, target: Some(target), .. }),
+                WebServer::Absent | WebServer::Other,
+            ) => {
+                format!(
+                    "{url} is redirected to {target}, where the server at {server} does not serve this file: \
+                     have it serve {path} there, or do not redirect {CHALLENGE_PATH} ({HELP}); or name the \
+                     folder that it does serve in the manifest (certctl/http01-webroot)"
+                )
+            }
+            (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
+                "the server at {server} does not serve the test file in {path}: have it serve that folder \
+                 ({HELP}), on every address of the name; or name the folder that it does serve in the \
+                 manifest (certctl/http01-webroot)"
+            ),
+            (None, WebServer::Other) => format!(
+                "no server answers at {url}: start one that serves {path} there on port 80, and check \
+                 the addresses of the name"
+            ),
+        };
+    }
+    match (check.is_served, has_passed) {
+        (_, true) if is_redirected(check) => {
+            format!("{CORRECT}, over a redirect to https: {REDIRECT}")
+        }
+        (_, true) => CORRECT.to_owned(),
+        (true, false) => {
+            "this host does not receive the correct response; most likely no CA does".to_owned()
+        }
+        (false, false) => {
+            "unknown: certctl could not serve the test token; current responses below".to_owned()
+        }
+    }
+}
+
+/// Whether it is known that no web server of this host serves the webroot.
+fn lacks_server(check: &HttpCheck) -> bool {
+    match &check.server {
+        WebServer::Absent => responding(check).is_none(),
+        WebServer::Certctl(_) => true,
+        WebServer::Other => false,
+    }
+}
+
+/// A server that responds with something else.
+struct Responder {
+    /// Its address, with the port where that is known.
+    server: String,
+    /// Where the request was redirected to.
+    target: Option<String>,
+    is_ours: bool,
+}
+
+/// The first address whose server responds with something else.
+fn responding(check: &HttpCheck) -> Option<Responder> {
+    check.report.addresses.iter().find_map(|report| {
+        let server = match &report.outcome {
+            AddressAnswer::Wrong { remote, .. } => remote.to_string(),
+            AddressAnswer::Broken { .. } => report.address.to_string(),
+            AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => return None,
+        };
+        let target = report.redirects.last().cloned();
+        Some(Responder { server, target, is_ours: is_of_this_host(report.address) })
+    })
+}
+
+fn document<'a>(check: &'a HttpCheck, texts: &'a Texts) -> HttpDocument<'a> {
+    HttpDocument {
+        name: &texts.name,
+        addresses: check.addresses.as_deref().ok(),
+        error: texts.no_addresses.as_ref(),
+        listener: ListenerItem {
+            addresses: check.listener.as_ref().and_then(|found| found.as_deref().ok()),
+            shared_with: &texts.sharers,
+            error: texts.no_listener.as_ref(),
+        },
+        webroot: check
+            .webroot
+            .as_ref()
+            .map(|(path, put)| WebrootItem { path, error: put.as_ref().err().map(|e| &e.fact) }),
+        served: check.is_served,
+        passed: check.report.has_passed(),
+        report: &check.report,
+    }
+}
+
+/// Whether this host receives the correct response to an HTTP-01 challenge at the name.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct HttpDocument<'a> {
+    name: &'a str,
+    /// The addresses of the name.
+    addresses: Option<&'a [String]>,
+    /// Why the name has no addresses.
+    error: Option<&'a String>,
+    listener: ListenerItem<'a>,
+    /// The folder of `certctl/http01-webroot`.
+    webroot: Option<WebrootItem<'a>>,
+    /// Whether certctl served a test token during the check.
+    served: bool,
+    /// Whether this host received the correct response; a CA's requests come from elsewhere.
+    passed: bool,
+    report: &'a Http01Report,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ListenerItem<'a> {
+    /// The addresses that it can bind.
+    addresses: Option<&'a [SocketAddr]>,
+    /// Other certctl processes that listen there, and answer for its tokens.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    shared_with: &'a [String],
+    /// Why it cannot bind.
+    error: Option<&'a String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct WebrootItem<'a> {
+    path: &'a str,
+    /// Why tokens cannot be written there.
+    error: Option<&'a String>,
+}
+
+/// What helps where no web server has the port of a webroot.
+pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
+     without one, leave out certctl/http01-webroot, and certctl answers itself";
+
+/// What helps where the listener cannot listen, in one sentence or command.
+pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
+    match error {
+        ListenError::NoPermission { .. } => Fix::Advice(WAY_WITHOUT_PERMISSION.to_owned()),
+        ListenError::InUse { .. }
+        | ListenError::Io { .. }
+        | ListenError::Thread { .. }
+        | ListenError::Inherited { .. } => Fix::Command(HELP.to_owned()),
+    }
+}
+
+/// A CA connects to another port than this check did.
+fn other_port(check: &HttpCheck) -> String {
+    let HttpCheck { name, port, .. } = check;
+    format!(
+        "{port} was checked (http01-check-port); a public CA connects to port {PORT_OF_CAS}: \
+         certctl check http {name} --http01-check-port {PORT_OF_CAS}"
+    )
+}
+
+/// RFC 8555 section 8.3.
+const PORT_OF_CAS: u16 = 80;
+/// Only this host has asked.
+const NOT_KNOWN: &str = "not known: whether the CA's own requests get here (firewall, NAT, the DNS that \
+                         it sees)";
+/// It reads no folder, so that it needs none of the flags that were typed.
+const HELP: &str = "certctl help port-80";
+const WAY_WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port \
+                                      below 1024 needs; other ways: certctl help port-80";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::{AddressReport, Identifier};
+
+    /// A check of a webroot whose file this server does not have.
+    fn check(remote: &str) -> HttpCheck {
+        let remote: SocketAddr = remote.parse().unwrap();
+        let name: DnsName = "www.example.com".parse().unwrap();
+        let outcome = AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote };
+        let (redirects, warnings) = (Vec::new(), Vec::new());
+        let addresses = vec![AddressReport { address: remote.ip(), outcome, redirects, warnings }];
+        let identifier = Identifier::Dns(name.clone());
+        HttpCheck {
+            name,
+            addresses: Ok(vec![remote.ip().to_string()]),
+            listener: None,
+            sharers: Vec::new(),
+            webroot: Some(("/srv".to_owned(), Ok(()))),
+            port: 80,
+            server: WebServer::Other,
+            is_served: true,
+            report: Http01Report::judge(identifier, "http://u/t".into(), "key", addresses, None),
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_served_leads_to_its_url_and_a_port_that_is_taken_to_the_ways_out() {
+        let unserved = check("127.0.0.1:80");
+        assert_eq!(way_out(&unserved).unwrap(), "curl -v http://u/");
+        let (addr, holder) = ("[::]:80".parse().unwrap(), None);
+        let taken = PortError::Listen(ListenError::InUse { addr, holder });
+        let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
+        assert_eq!(way_out(&taken).unwrap(), HELP);
+    }
+
+    #[test]
+    fn a_challenge_that_is_redirected_is_answered_as_far_as_a_ca_follows() {
+        let of = |target: &str| {
+            let remote = "127.0.0.1".parse().unwrap();
+            let [redirects, warnings] = [vec![target.to_owned()], Vec::new()];
+            let outcome = AddressAnswer::Correct;
+            let address = AddressReport { address: remote, outcome, redirects, warnings };
+            let unserved = check("127.0.0.1:80");
+            let (identifier, url) = (Identifier::Dns(unserved.name.clone()), "http://u/t".into());
+            let report = Http01Report::judge(identifier, url, "key", vec![address], None);
+            verdict(&HttpCheck { report, ..unserved })
+        };
+        assert_eq!(of("http://www.example.com/t"), CORRECT);
+        let secure = of("https://www.example.com/t");
+        assert_eq!(secure, format!("{CORRECT}, over a redirect to https: {REDIRECT}"));
+    }
+
+    #[test]
+    fn a_redirect_that_leads_away_from_the_folder_is_named() {
+        let redirected = |remote: &str, target: &str| {
+            let mut found = check(remote);
+            found.report.addresses[0].redirects = vec![target.to_owned()];
+            verdict(&found)
+        };
+        let target = "https://www.example.com/t";
+        let found = redirected("127.0.0.1:443", target);
+        let begin = format!(
+            "http://u/t is redirected to {target}, where the server at 127.0.0.1:443 does not serve this \
+             file: have it serve /srv there, or do not redirect {CHALLENGE_PATH}"
+        );
+        assert!(found.starts_with(&begin), "{found}");
+    }
+
+    #[test]
+    fn a_server_of_another_host_is_not_the_one_that_serves_the_webroot() {
+        let elsewhere = verdict(&check("192.0.2.9:80"));
+        let records =
+            "192.0.2.9:80 is no address of this host: correct the records of www.example.com";
+        assert!(elsewhere.contains(records), "{elsewhere}");
+        let here = verdict(&check("127.0.0.1:80"));
+        assert!(
+            here.contains("the test file in /srv: have it serve") && !here.contains("no address"),
+            "{here}"
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! `certctl check`: diagnoses DNS, HTTP, the CA and the reports of failures.
+//!
+//! Contract: writes nothing but the test file in a webroot, which it removes. Errors are printed on stdout;
+//! the exit code is that of an issuance now: 4 when validation would fail, 5 when the CA cannot be used, 6
+//! when a report fails, 3 when something on this host must be fixed first.
+
+mod account;
+mod acme;
+mod alerts;
+mod dns;
+mod dns_issuer;
+mod http;
+mod known;
+mod page;
+
+use clap::Subcommand;
+
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::Ending;
+use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs;
+pub(in crate::cli) use account::{account_line, unused_key_line};
+pub(in crate::cli) use acme::{AcmeItem, clock_line, refusal, roots_end};
+pub(in crate::cli) use alerts::AlertsDocument;
+pub(in crate::cli) use dns::DnsDocument;
+pub(in crate::cli) use http::{
+    HttpDocument, REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial, trial_in_run,
+    way_out_of,
+};
+pub(in crate::cli) use known::known;
+pub(in crate::cli) use page::format_of;
+
+/// Diagnose DNS, HTTP, the CA and the reports of failures, without changing anything.
+#[derive(Debug, Subcommand)]
+pub enum CheckVerb {
+    /// Check the CA of an issuer, and whether the Issuer matches it.
+    ///
+    /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
+    /// account. Creates no account. Without a name: all issuers.
+    Acme(acme::CheckAcmeArgs),
+    /// Report a failure that has not happened, to see that you would hear of one.
+    ///
+    /// Runs the hook on-failure as a run does, and requests the URL of `ping` with /fail. Nothing
+    /// is read from the state or written to it.
+    #[command(alias = "alert")]
+    Alerts,
+    /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
+    ///
+    /// Queries every name server that the self-check queries: those of the zone, those of the solver,
+    /// or with --dns01-recursive-nameservers-only the resolvers.
+    ///
+    /// If a Certificate has the name: also whether its CA may issue, and whether the credentials of
+    /// its DNS provider can read the zone.
+    Dns(dns::CheckDnsArgs),
+    /// Check that a CA could reach this host for NAME over HTTP.
+    ///
+    /// Shows the addresses of NAME, what listens on the port, and the responses. If the port is
+    /// free, certctl serves a test token during the check; with a webroot, it puts a test file there
+    /// and removes it again.
+    Http(http::CheckHttpArgs),
+}
+
+impl VerbArgs for CheckVerb {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl check acme letsencrypt", "Check the CA of the Issuer letsencrypt."),
+        Example::new("certctl check alerts", "Report a failure that has not happened."),
+        Example::new(
+            "certctl check dns www.example.com",
+            "Check zone, TXT record and CAA of a name.",
+        ),
+        Example::new(
+            "certctl check http www.example.com",
+            "Check that the CA could reach this host.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        match self {
+            Self::Acme(args) => acme::check(args, shell),
+            Self::Alerts => alerts::check(shell),
+            Self::Dns(args) => dns::check(args, shell),
+            Self::Http(args) => http::check(args, shell),
+        }
+    }
+}

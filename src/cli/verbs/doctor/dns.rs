@@ -1,0 +1,141 @@
+//! Whether the name servers of this host answer, asked for one name of each certificate, and for the
+//! others that are proven over HTTP, as far as they are few.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+
+use super::finding::Finding;
+use super::usage::Use;
+use crate::cli::words::count::count;
+use crate::engine::inputs::names_of;
+use crate::resource::{DnsName, Identifier, Obstacle};
+use crate::workspace::Settings;
+use crate::workspace::check::DnsError;
+
+/// The names to ask for, and whether each must have an address: the first of each certificate, then the
+/// others that must.
+fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
+    let dns = |identifier: Identifier| match identifier {
+        Identifier::Dns(name) => Some(name),
+        Identifier::Ip(_) => None,
+    };
+    let over_http = |one: &Use<'_>| -> Vec<(DnsName, bool)> {
+        one.over_http().into_iter().filter_map(dns).map(|name| (name, true)).collect()
+    };
+    let first = |one: &Use<'_>| {
+        // A name that is proven over HTTP must have an address, so it is the better one to ask for.
+        let http = over_http(one).into_iter().next();
+        let any = || names_of(one.certificate).into_iter().find_map(dns).map(|name| (name, false));
+        http.or_else(any)
+    };
+    let mut names = BTreeMap::new();
+    for (name, is_http) in uses.iter().filter_map(first).chain(uses.iter().flat_map(over_http)) {
+        if names.len() < MOST_QUERIED || names.contains_key(&name) {
+            *names.entry(name).or_default() |= is_http;
+        }
+    }
+    names
+}
+
+/// One finding when all is well, else one for each name that is not.
+pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
+    let names = queried(uses);
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let resolver = settings.resolver(BTreeMap::new()).await;
+    let lookups = names.iter().map(async |(name, is_http)| {
+        let answer = resolver.addresses(name.base()).await;
+        refusal(name, *is_http, &answer.err()?)
+    });
+    let wrong: Vec<Refusal> = join_all(lookups).await.into_iter().flatten().collect();
+    findings(names.len(), wrong)
+}
+
+/// Why a name is not as it should be.
+struct Refusal {
+    /// No server answered: the others fail for the same reason.
+    is_of_servers: bool,
+    obstacle: Obstacle,
+}
+
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
+    match error {
+        // What is proven by a TXT record needs no address.
+        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
+        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
+            let obstacle = Obstacle::new(error).certctl(format!("certctl check http {name}"));
+            Some(Refusal { is_of_servers: false, obstacle })
+        }
+        DnsError::Failed { .. } => {
+            let obstacle = Obstacle::new(error)
+                .advice("name a server that answers in /etc/resolv.conf, or by --resolver");
+            Some(Refusal { is_of_servers: true, obstacle })
+        }
+    }
+}
+
+fn findings(queried: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
+    if wrong.is_empty() {
+        let names = count(queried, "name");
+        return vec![Finding::well("DNS", format_args!("answers for {names}"))];
+    }
+    let (of_servers, of_names): (Vec<Refusal>, Vec<Refusal>) =
+        wrong.into_iter().partition(|one| one.is_of_servers);
+    let first = of_servers.into_iter().take(1).chain(of_names);
+    first.map(|one| Finding::wrong("DNS", one.obstacle)).collect()
+}
+
+/// How many names are asked for.
+const MOST_QUERIED: usize = 20;
+
+#[cfg(test)]
+mod tests {
+    use super::super::usage::tests::loaded;
+    use super::*;
+
+    #[test]
+    fn every_name_over_http_is_asked_for_as_far_as_they_are_few() {
+        let of = |certificates: &[(&str, &str)]| {
+            let loaded = loaded(certificates);
+            queried(&Use::of_manifests(&loaded))
+        };
+        let name = |label: &str| -> DnsName { format!("{label}.example.com").parse().unwrap() };
+        let two = of(&[("a.example.com', 'b", ""), ("*", ""), ("*.example.com', 'a", "")]);
+        let expected = [("a", true), ("b", true), ("*", false)];
+        assert_eq!(two, expected.map(|(label, is_http)| (name(label), is_http)).into());
+        let many: Vec<String> = (0..MOST_QUERIED).map(|at| format!("n{at}")).collect();
+        let first = many.join(".example.com', '");
+        let queries = of(&[(&first, ""), ("second", "")]);
+        assert_eq!(queries.len(), MOST_QUERIED);
+        assert!(queries.contains_key(&name("second")), "the first of each: {queries:?}");
+    }
+
+    #[test]
+    fn only_what_is_proven_over_http_needs_an_address() {
+        let (name, server) = ("www.example.com", "192.0.2.53:53".parse().unwrap());
+        let dns: DnsName = name.parse().unwrap();
+        let absent = DnsError::NxDomain { name: name.to_owned(), server };
+        let failed = DnsError::Failed { name: name.to_owned(), faults: Vec::new() };
+        for (error, is_http, of_servers) in [
+            (&absent, true, Some(false)),
+            (&absent, false, None),
+            (&failed, true, Some(true)),
+            (&failed, false, Some(true)),
+        ] {
+            let found = refusal(&dns, is_http, error);
+            assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
+        }
+    }
+
+    #[test]
+    fn servers_that_do_not_answer_are_told_once() {
+        let refusal =
+            |is_of_servers, fact| Refusal { is_of_servers, obstacle: Obstacle::new(fact) };
+        let found = findings(3, vec![refusal(true, "a"), refusal(false, "b"), refusal(true, "c")]);
+        let facts: Vec<&str> = found.iter().map(|found| found.fact.as_str()).collect();
+        assert_eq!(facts, ["a", "b"]);
+        assert_eq!(findings(3, Vec::new()), [Finding::well("DNS", "answers for 3 names")]);
+    }
+}

@@ -1,0 +1,214 @@
+//! The folders of the configuration and of the state, and what is in them.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use nix::unistd::User;
+use rustix::fs::{Access, AtFlags, CWD};
+
+use super::finding::Finding;
+use crate::cli::environment::SYSTEM_STATE;
+use crate::cli::error::{CliError, command_for_entry};
+use crate::cli::folders;
+use crate::cli::shell::Shell;
+use crate::cli::words::count::count;
+use crate::cli::words::hint::Hint;
+use crate::engine::ports::StoreError;
+use crate::host::scheduler::Units;
+use crate::manifest::{self, Diagnostic, Loaded};
+use crate::resource::Obstacle;
+use crate::store::{OpenMode, StateDirectory};
+use crate::trust::{Remedy, command_for_owner, command_for_reading, quoted, user_name};
+
+/// The folder of manifests, and `config.toml` in it.
+pub(super) fn config(shell: &Shell) -> Vec<Finding> {
+    let config = match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
+        Ok(config) => config.path,
+        Err(error) => return vec![Finding::wrong("config", Obstacle::new(error))],
+    };
+    let shown = config.display();
+    let folder = match fs::read_dir(&config) {
+        Ok(_) => Finding::well("config", shown),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let obstacle = Obstacle::new(format_args!("there is no folder {shown}"));
+            Finding::warning("config", obstacle.command(format!("mkdir -p {}", quoted(&config))))
+        }
+        Err(error) => {
+            let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
+            let is_denied = error.kind() == ErrorKind::PermissionDenied;
+            let line = match &shell.acts_as {
+                _ if !is_denied => None,
+                // Root needs no other user to type it.
+                Some(_) => command_for_reading(&config),
+                None => Some(folders::as_root(shell, DOCTOR)),
+            };
+            let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
+            return vec![Finding::wrong("config", found)];
+        }
+    };
+    let unread = folders::unread(shell).map(|path| {
+        let obstacle = Obstacle::new(format_args!(
+            "this user's commands do not read {path}, which the scheduled runs use"
+        ));
+        Finding::warning("config", obstacle.command(folders::sudo(DOCTOR)))
+    });
+    let mistakes = shell.config.mistakes.iter().map(config_file);
+    [folder].into_iter().chain(unread).chain(mistakes).collect()
+}
+
+/// A mistake in `config.toml`.
+fn config_file(mistake: &Diagnostic) -> Finding {
+    let Diagnostic { path, line, field, message, suggestion, help, .. } = mistake;
+    let place = if *line == 0 { String::new() } else { format!(":{line}") };
+    let field = if field.is_empty() { String::new() } else { format!(" {field}:") };
+    let obstacle = Obstacle::new(format_args!("{}{place}:{field} {message}", path.display()));
+    let suggestion = suggestion.as_ref().map(|word| format!("write {word}"));
+    Finding::wrong(
+        "config.toml",
+        match suggestion.or_else(|| help.clone()) {
+            Some(advice) => obstacle.advice(advice),
+            None => obstacle,
+        },
+    )
+}
+
+/// What the folder of manifests has; `None` where it cannot be read.
+pub(super) fn manifests(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
+    let is_unread = |error: std::io::Error| error.kind() != ErrorKind::NotFound;
+    (!fs::read_dir(&config).is_err_and(is_unread)).then(|| in_folder(loaded))
+}
+
+fn in_folder(loaded: &Loaded) -> Finding {
+    let (errors, _) = manifest::count(&manifest::joined(&loaded.diagnostics));
+    let certificates = loaded.certificates.len();
+    if errors > 0 {
+        let obstacle = Obstacle::new(count(errors, "error"));
+        return Finding::wrong("manifests", obstacle.certctl("certctl validate"));
+    }
+    if certificates == 0 {
+        return Finding::warning(
+            "manifests",
+            Obstacle::new("no Certificate yet").certctl("certctl create"),
+        );
+    }
+    let issuers = count(loaded.issuers.len(), "Issuer");
+    Finding::well("manifests", format_args!("{}, {issuers}", count(certificates, "Certificate")))
+}
+
+/// The state, and whether a run could write into it.
+pub(super) fn state(shell: &Shell) -> Finding {
+    let path = match shell.environment.state_dir(shell.global.state_dir.as_deref()) {
+        Ok(state) => state.path,
+        Err(error) => return Finding::wrong("state", Obstacle::new(error)),
+    };
+    if path == Path::new(SYSTEM_STATE)
+        && let Some(units) = Units::read(false, shell.acts_as.is_some())
+        && let Some(user) = units.user.as_deref()
+        && let Some(user) = User::from_name(user).ok().flatten()
+        && let Some(found) = of_another(&path, &user, units.is_enabled())
+    {
+        return found;
+    }
+    let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
+    match opened.and_then(|state| state.check_entries()) {
+        Ok(()) if path.exists() => Finding::well("state", path.display()),
+        Ok(()) => absent(shell, &path),
+        Err(error) => refused(shell, error),
+    }
+}
+
+/// A state, or a part of it, that does not belong to the user of the scheduled runs.
+fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
+    let wanted = user.uid.as_raw();
+    let is_foreign = |found: &fs::Metadata| found.uid() != wanted;
+    let owner = fs::symlink_metadata(path).ok().filter(is_foreign)?.uid();
+    let obstacle = Obstacle::new(format_args!(
+        "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+        path.display(),
+        user_name(owner),
+        user.name
+    ));
+    let obstacle = obstacle.command(command_for_owner(path, wanted, true));
+    Some(if is_scheduled {
+        Finding::wrong("state", obstacle)
+    } else {
+        // Something else may run certctl here.
+        Finding::warning("state", obstacle)
+    })
+}
+
+/// A state that is not there: the first run makes it, where it can.
+fn absent(shell: &Shell, path: &Path) -> Finding {
+    let shown = path.display();
+    let above = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
+    let access = Access::WRITE_OK | Access::EXEC_OK;
+    match rustix::fs::accessat(CWD, above, access, AtFlags::EACCESS) {
+        Ok(()) => Finding::well(
+            "state",
+            format_args!("{shown} does not exist yet; the first run creates it"),
+        ),
+        Err(error) => {
+            let above = above.display();
+            let obstacle =
+                Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
+            Finding::wrong("state", obstacle.command(folders::as_root(shell, DOCTOR)))
+        }
+    }
+}
+
+fn refused(shell: &Shell, error: StoreError) -> Finding {
+    // Not even as root can this process act as the owner.
+    let is_of_root = matches!(&error, StoreError::ForeignOwner { us: 0, .. });
+    let entry = error.wrong_entry().as_ref().and_then(command_for_entry);
+    if let Some(Remedy { line, look: None }) = entry {
+        return Finding::wrong("state", Obstacle::new(error).command(line));
+    }
+    let CliError { message, hint, .. } = CliError::from(error);
+    let found = Obstacle::new(message);
+    Finding::wrong(
+        "state",
+        match hint {
+            Some(Hint::Again(_)) if is_of_root => found,
+            Some(Hint::Again(_)) => found.command(folders::as_root(shell, DOCTOR)),
+            Some(hint) => found.advice(hint.to_string()),
+            None => found,
+        },
+    )
+}
+
+const DOCTOR: &str = " doctor";
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+    use crate::resource::Fix;
+
+    #[test]
+    fn a_state_that_is_not_of_the_user_of_the_service_is_given_to_it() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = scratch.path();
+        let owner = fs::metadata(state).unwrap().uid();
+        let own = User::from_uid(owner.into()).unwrap().unwrap();
+        assert_eq!(of_another(state, &own, true), None);
+        assert_eq!(of_another(&state.join("missing"), &own, true), None);
+        let other = if owner == 0 { "daemon" } else { "root" };
+        let other = User::from_name(other).unwrap().unwrap();
+        for (is_scheduled, verdict) in [(true, Verdict::Wrong), (false, Verdict::Warning)] {
+            let found = of_another(state, &other, is_scheduled).unwrap();
+            let fact = format!(
+                "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+                state.display(),
+                own.name,
+                other.name
+            );
+            assert_eq!((found.verdict, found.fact), (verdict, fact));
+            let Some(Fix::Command(line)) = found.remedy else { panic!("no command") };
+            let expected = format!("chown -R {}:", other.name);
+            assert!(line.contains(&expected) && line.ends_with(state.to_str().unwrap()), "{line}");
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::Path;
+
+use futures_util::future::join_all;
+
+use super::finding::Finding;
+use super::usage::Use;
+use crate::cli::render::report::short;
+use crate::cli::shell::Shell;
+use crate::cli::verbs::check::{
+    REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial_in_run, way_out_of,
+};
+use crate::cli::verbs::timer::service_may_listen;
+use crate::cli::words::count::{count, names};
+use crate::engine::Task;
+use crate::resource::{Identifier, NamespacedName, Obstacle, Settings};
+use crate::solver::http01::check_webroot;
+use crate::workspace::Settings as RunSettings;
+use crate::workspace::check::{ListenError, Port, WebServer};
+
+/// A finding for each list of addresses that is listened on, and one for each webroot; whether a web
+/// server has the port of it only where that is not tried.
+pub(super) fn http01(shell: &Shell, uses: &[Use<'_>], is_tried: bool) -> Vec<Finding> {
+    let needed = needed(shell, uses);
+    let ports =
+        needed.iter().map(|one| one.of_service(shell).unwrap_or_else(|| port(one, is_hidden())));
+    let mut webroots: BTreeMap<(&str, u16), BTreeSet<String>> = BTreeMap::new();
+    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
+        if let Some(path) = one.settings.http01_webroot.as_deref() {
+            let port = one.settings.check_port(shell.global.http01_check_port);
+            webroots.entry((path, port)).or_default().insert(names_webroot(one));
+        }
+    }
+    let bounds = shell.bounds();
+    let webroots = webroots.into_iter().map(|((path, port), objects)| {
+        let objects = names(&Vec::from_iter(objects));
+        if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path), &bounds) {
+            return Finding::wrong(
+                "webroot",
+                Obstacle { fact: format!("{fact} ({objects})"), fix },
+            );
+        }
+        let absent = || without_server(port, &format!("{path} ({objects})"));
+        let absent = if is_tried { None } else { absent() };
+        absent.unwrap_or_else(|| {
+            Finding::well("webroot", format_args!("challenges can be written below {path}"))
+        })
+    });
+    ports.chain(webroots).collect()
+}
+
+/// The ports that these need and that would stop a run by any user; and, as a warning, those that this
+/// user may not listen on, unless a unit runs certctl with the right to. Each with its certificates.
+pub(in crate::cli) fn blocking(
+    shell: &Shell,
+    tasks: &[&Task],
+) -> Vec<(Finding, Vec<NamespacedName>)> {
+    let uses = Use::of_tasks(tasks.iter().copied());
+    let needed = needed(shell, &uses).into_iter().filter(|one| one.of_service(shell).is_none());
+    let found = needed.map(|one| {
+        let found = port(&one, is_hidden());
+        let found = if one.denied().is_some() { found.into_warning() } else { found };
+        (found, one)
+    });
+    let found = found.filter(|(found, one)| found.is_wrong() || one.denied().is_some());
+    found.map(|(found, one)| (found, one.certificates)).collect()
+}
+
+/// What keeps a run from the usual port, as a warning to the user of a new certificate.
+pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<Finding> {
+    let port = Port::of(&shell.global.http01_listen, &Settings::default());
+    let found = Needed { port, certificates: vec![certificate] };
+    if found.of_service(shell).is_some() { None } else { in_the_way(&found) }
+}
+
+fn in_the_way(found: &Needed) -> Option<Finding> {
+    let found = port(found, is_hidden());
+    found.is_wrong().then(|| found.into_warning())
+}
+
+/// Whether the processes of other users are hidden: then that of a port that is in use is one of
+/// theirs, unless it is known.
+fn is_hidden() -> bool {
+    cfg!(target_os = "linux") && !rustix::process::geteuid().is_root()
+}
+
+/// A port that is listened on.
+struct Needed {
+    port: Port,
+    /// The certificates that need it.
+    certificates: Vec<NamespacedName>,
+}
+
+impl Needed {
+    /// The address that this user may not listen on.
+    fn denied(&self) -> Option<SocketAddr> {
+        match self.port {
+            Port::Refused(ListenError::NoPermission { addr }) => Some(addr),
+            Port::Usable { .. } | Port::Unknown(_) | Port::Refused(_) => None,
+        }
+    }
+
+    /// That the service of the timer may open a port that this user may not open.
+    fn of_service(&self, shell: &Shell) -> Option<Finding> {
+        let addr = self.denied()?;
+        let fact = format_args!("certctl.service may listen on {addr}; this user may not");
+        service_may_listen(shell, addr.port()).then(|| Finding::well("HTTP-01", fact))
+    }
+}
+
+/// The ports that are listened on, as they are now.
+fn needed(shell: &Shell, uses: &[Use<'_>]) -> Vec<Needed> {
+    let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<NamespacedName>)> = BTreeMap::new();
+    let own = uses.iter().filter(|one| one.settings.http01_webroot.is_none());
+    for one in own.filter(|one| !one.over_http().is_empty()) {
+        let found = listeners.entry(&one.settings.http01_listen);
+        found.or_insert((one, Vec::new())).1.push(one.certificate.metadata.key());
+    }
+    let needed = listeners.into_values().map(|(one, certificates)| Needed {
+        port: Port::of(&shell.global.http01_listen, &one.settings),
+        certificates,
+    });
+    needed.collect()
+}
+
+/// What names the webroot of a Certificate, and its file.
+fn names_webroot(one: &Use<'_>) -> String {
+    let Use { certificate, issuer, .. } = one;
+    let (kind, of, origin) = if certificate.settings.http01_webroot.is_some() {
+        ("Certificate".to_owned(), &certificate.metadata, &certificate.origin)
+    } else {
+        (issuer.kind.to_string(), &issuer.metadata, &issuer.origin)
+    };
+    format!("{kind} {} in {}", short(&of.key()), origin.path.display())
+}
+
+/// What is found of it; of a holder that `is_hidden`, that another user has started it.
+fn port(found: &Needed, is_hidden: bool) -> Finding {
+    let Needed { port, certificates } = found;
+    let certificates: Vec<String> = certificates.iter().map(short).collect();
+    let needed = |error: &ListenError| format!("{error}; needed by {}", names(&certificates));
+    match port {
+        Port::Usable { addresses, sharers } => {
+            let addresses = list(addresses);
+            if sharers.is_empty() {
+                return Finding::well("HTTP-01", format_args!("{addresses} is free"));
+            }
+            let sharers: Vec<String> = sharers.iter().map(ToString::to_string).collect();
+            let sharers = sharers.join(", ");
+            Finding::well("HTTP-01", format_args!("{addresses} is shared with {sharers}"))
+        }
+        Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. })
+            if holder.is_init() =>
+        {
+            let fact = format!("{}; correct if certctl.socket is active", needed(error));
+            let obstacle = Obstacle::new(fact);
+            Finding::unknown("HTTP-01", obstacle.command("systemctl status certctl.socket"))
+        }
+        Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. })
+            if holder.is_certctl =>
+        {
+            let fact = format!("{}; a run waits for it", needed(error));
+            Finding::warning("HTTP-01", Obstacle::new(fact))
+        }
+        Port::Refused(error) => {
+            let is_theirs = is_hidden && matches!(error, ListenError::InUse { holder: None, .. });
+            let fact = if is_theirs {
+                let names = names(&certificates);
+                format!("{error} by a process of another user; needed by {names}")
+            } else {
+                needed(error)
+            };
+            Finding::wrong("HTTP-01", Obstacle { fact, fix: Some(way_out_of(error)) })
+        }
+        Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
+    }
+}
+
+/// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
+/// to the listener, as far as these are few: one finding when all is well, else one for the names of each
+/// cause. A name without addresses is a finding of its own; a webroot that was tried at no name is
+/// judged by what has its port.
+pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
+    let mut seen = BTreeSet::new();
+    let mut trials = Vec::new();
+    for one in uses {
+        let (webroot, listen) = (&one.settings.http01_webroot, &one.settings.http01_listen);
+        let way = webroot.as_ref().map(|path| ("webroot", path));
+        let Some((subject, way)) = way.or_else(|| Some(("HTTP-01", listen.first()?))) else {
+            continue;
+        };
+        let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
+            Identifier::Dns(name) if !name.is_wildcard() => Some(name),
+            Identifier::Dns(_) | Identifier::Ip(_) => None,
+        });
+        let unseen = names.filter(|name| seen.insert((way, name.to_string())));
+        let port = one.settings.check_port(run.http01_check_port);
+        trials.extend(unseen.map(|name| async move {
+            (subject, (way, port), trial_in_run(run, &one.settings, &name).await)
+        }));
+    }
+    let untried = trials.len().saturating_sub(MOST_TRIED);
+    let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
+    let is_known =
+        |trial: &Option<Trial>| matches!(trial, Some(Trial::Served(_) | Trial::Unserved(_)));
+    let known: BTreeSet<_> =
+        tried.iter().filter(|(.., trial)| is_known(trial)).map(|(_, way, _)| *way).collect();
+    let open =
+        tried.iter().filter(|(subject, way, _)| *subject == "webroot" && !known.contains(way));
+    let open: BTreeSet<_> = open.map(|(_, way, _)| *way).collect();
+    let bounds = run.bounds();
+    // One that cannot be written to is a finding already.
+    let may_write = |path: &str| check_webroot(Path::new(path), &bounds).is_ok();
+    let open = open.into_iter().filter(|(path, _)| may_write(path));
+    let absent = open.filter_map(|(path, port)| without_server(port, path));
+    let absent: Vec<Finding> = absent.collect();
+    let tried = tried.into_iter().filter_map(|(subject, _, trial)| Some((subject, trial?)));
+    verdicts(tried, untried).into_iter().chain(absent).collect()
+}
+
+/// What is said of these trials: a name that is not answered is wrong where the cause is on this host, else
+/// a warning, since a CA may reach what this host does not.
+fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) -> Vec<Finding> {
+    let (mut number, mut redirected) = (0_usize, Vec::new());
+    let mut unserved: Vec<(&str, Unserved, Vec<String>)> = Vec::new();
+    for (subject, trial) in tried {
+        match trial {
+            Trial::Unserved(found) => {
+                let name = found.name.to_string();
+                let mut known = unserved.iter_mut();
+                match known.find(|(of, one, _)| *of == subject && one.why == found.why) {
+                    Some((.., names)) => names.push(name),
+                    None => unserved.push((subject, found, vec![name])),
+                }
+            }
+            Trial::Served(Served { name, is_redirected, .. }) => {
+                number = number.saturating_add(1);
+                redirected.extend(is_redirected.then(|| name.to_string()));
+            }
+            Trial::Unresolved(_) => {}
+        }
+    }
+    let found = unserved.into_iter().map(|(subject, Unserved { name, why, is_of_host }, of)| {
+        let found = Obstacle::new(format!("{}: {why}", names(&of)));
+        let found = found.certctl(format!("certctl check http {name}"));
+        let finding = Finding::wrong(subject, found);
+        if is_of_host { finding } else { finding.into_warning() }
+    });
+    let found: Vec<Finding> = found.collect();
+    if !found.is_empty() || number == 0 {
+        return found;
+    }
+    let untried = match untried {
+        0 => String::new(),
+        others => format!(" ({others} more were not tried)"),
+    };
+    let redirected = match redirected.join(", ") {
+        names if names.is_empty() => String::new(),
+        names => format!(", of {names} over a redirect to https: {REDIRECT}"),
+    };
+    let names = count(number, "name");
+    let fact = format!("a request for a challenge is answered at {names}{untried}{redirected}");
+    vec![Finding::well("HTTP-01", fact)]
+}
+
+/// That no web server has the port from which `what` is to be served: a warning, since one of another host
+/// may serve it.
+fn without_server(port: u16, what: &str) -> Option<Finding> {
+    let fact = match WebServer::at(port) {
+        WebServer::Other => return None,
+        WebServer::Absent => format!("nothing listens on port {port} of this host to serve {what}"),
+        WebServer::Certctl(holder) => {
+            format!("{holder} has port {port}, not a web server that serves {what}")
+        }
+    };
+    Some(Finding::warning("webroot", Obstacle::new(fact).advice(WAYS_OF_WEBROOT)))
+}
+
+/// Each costs a request.
+const MOST_TRIED: usize = 20;
+
+fn list(addresses: &[SocketAddr]) -> String {
+    let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    addresses.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::finding::Verdict;
+    use super::*;
+    use crate::workspace::check::Holder;
+
+    #[test]
+    fn a_webroot_that_nothing_serves_is_a_warning() {
+        // Another program than certctl, as far as the test can tell: this process.
+        let server = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        assert_eq!(without_server(port, "/srv"), None);
+        drop(server);
+        let found = without_server(port, "/srv").unwrap();
+        let fact = format!("nothing listens on port {port} of this host to serve /srv");
+        assert_eq!((found.verdict, found.fact), (Verdict::Warning, fact));
+    }
+
+    fn served(name: &str, is_redirected: bool) -> (&'static str, Trial) {
+        let (name, how) = (name.parse().unwrap(), String::new());
+        ("webroot", Trial::Served(Served { name, how, is_redirected }))
+    }
+
+    #[test]
+    fn a_redirect_to_https_is_said_of_the_names_that_have_one() {
+        let of = |is_redirected, untried| {
+            let tried = [served("www.example.com", is_redirected), served("b.example.com", false)];
+            verdicts(tried.into_iter(), untried).remove(0).fact
+        };
+        let plain = "a request for a challenge is answered at 2 names";
+        assert_eq!(of(false, 0), plain);
+        assert_eq!(of(false, 3), format!("{plain} (3 more were not tried)"));
+        let expected = format!("{plain}, of www.example.com over a redirect to https: {REDIRECT}");
+        assert_eq!(of(true, 0), expected);
+    }
+
+    #[test]
+    fn names_that_are_not_answered_are_wrong_where_that_is_the_fault_of_this_host() {
+        let unserved = [
+            ("a.example.com", "nothing listens", true),
+            ("b.example.com", "no server answers", false),
+            ("c.example.com", "nothing listens", true),
+        ];
+        let unserved = unserved.map(|(name, why, is_of_host)| {
+            let (name, why) = (name.parse().unwrap(), why.to_owned());
+            ("webroot", Trial::Unserved(Unserved { name, why, is_of_host }))
+        });
+        let tried = unserved.into_iter().chain([served("d.example.com", false)]);
+        let found = verdicts(tried, 0);
+        let found: Vec<_> = found.iter().map(|one| (one.verdict, one.fact.as_str())).collect();
+        let wrong = (Verdict::Wrong, "a.example.com, c.example.com: nothing listens");
+        assert_eq!(found, [wrong, (Verdict::Warning, "b.example.com: no server answers")]);
+    }
+
+    #[test]
+    fn a_port_is_wrong_when_a_run_would_not_get_it() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let in_use = |holder| Port::Refused(ListenError::InUse { addr, holder });
+        let mut certctl = Holder::new("certctl", 812);
+        certctl.is_certctl = true;
+        let usable = |sharers| Port::Usable { addresses: vec![addr], sharers };
+        let needed =
+            |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
+        for (port, verdict, of_host, fact) in [
+            (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
+            (
+                usable(vec![certctl.clone()]),
+                Verdict::Well,
+                true,
+                "[::]:80 is shared with certctl (pid 812)",
+            ),
+            (
+                in_use(Some(Holder::new("nginx", 812))),
+                Verdict::Wrong,
+                true,
+                "[::]:80 is in use by nginx (pid 812); needed by web",
+            ),
+            (in_use(None), Verdict::Wrong, true, "[::]:80 is in use; needed by web"),
+            (
+                in_use(Some(certctl)),
+                Verdict::Warning,
+                true,
+                "[::]:80 is in use by certctl (pid 812); needed by web; a run waits for it",
+            ),
+            (
+                in_use(Some(Holder::new("systemd", 1))),
+                Verdict::Unknown,
+                true,
+                "[::]:80 is in use by systemd (pid 1); needed by web; correct if certctl.socket is \
+                 active",
+            ),
+            (
+                Port::Refused(ListenError::NoPermission { addr }),
+                Verdict::Wrong,
+                false,
+                "no permission to listen on [::]:80; needed by web",
+            ),
+        ] {
+            let found = needed(port);
+            let Finding { verdict: found_verdict, fact: found_fact, .. } =
+                super::port(&found, false);
+            assert_eq!(
+                (found_verdict, found.denied().is_none(), found_fact.as_str()),
+                (verdict, of_host, fact)
+            );
+        }
+        for (holder, fact) in [
+            (None, "[::]:80 is in use by a process of another user; needed by web"),
+            (
+                Some(Holder::new("nginx", 812)),
+                "[::]:80 is in use by nginx (pid 812); needed by web",
+            ),
+        ] {
+            assert_eq!(port(&needed(in_use(holder)), true).fact, fact);
+        }
+    }
+
+    #[test]
+    fn a_port_that_no_run_gets_is_in_the_way() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let needed =
+            |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
+        let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
+        let found = in_the_way(&denied()).unwrap();
+        let fact = "no permission to listen on [::]:80; needed by web";
+        assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Warning, fact));
+        let free = Port::Usable { addresses: vec![addr], sharers: Vec::new() };
+        assert_eq!(in_the_way(&needed(free)), None);
+    }
+
+    #[test]
+    fn a_port_is_denied_where_only_the_right_is_missing() {
+        let addr: SocketAddr = "[::]:80".parse().unwrap();
+        let denied = |port| Needed { port, certificates: Vec::new() }.denied();
+        let no_permission = Port::Refused(ListenError::NoPermission { addr });
+        assert_eq!(denied(no_permission), Some(addr));
+        assert_eq!(denied(Port::Refused(ListenError::InUse { addr, holder: None })), None);
+        assert_eq!(denied(Port::Usable { addresses: vec![addr], sharers: Vec::new() }), None);
+    }
+}

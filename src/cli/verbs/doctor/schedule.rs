@@ -1,0 +1,424 @@
+//! Whether runs take place: what starts them, when the last one was, and what is overdue.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::finding::Finding;
+use crate::cli::environment::SYSTEM_STATE;
+use crate::cli::render::report::short;
+use crate::cli::shell::Shell;
+use crate::cli::verbs::last_run;
+use crate::cli::verbs::metrics_file;
+use crate::cli::verbs::status::Scene;
+use crate::cli::verbs::timer::{enable_timer, is_of_user, line_of_cron, systemctl_of};
+use crate::cli::words::count::{count, names};
+use crate::cli::words::time;
+use crate::engine::has_alert_hook;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};
+use crate::resource::{Fix, Obstacle};
+use crate::trust::{quoted, sudo};
+use crate::workspace::outlook::{State, When};
+use crate::workspace::view::CertificateView;
+use crate::workspace::{AutomaticRun, Workspace};
+
+/// What starts the runs of these folders, as far as certctl's own files and the state show it.
+pub(in crate::cli) struct Starter {
+    /// `None` where the folder of manifests is none of a scheduler of certctl's own.
+    scheduler: Option<Scheduler>,
+    is_of_user: bool,
+    state: PathBuf,
+    run: AutomaticRun,
+    now: Timestamp,
+    zone: TimeZone,
+}
+
+impl Starter {
+    pub(in crate::cli) fn of(shell: &Shell) -> Option<Self> {
+        let Shell { environment, global, .. } = shell;
+        let config = environment.config_dir(global.config_dir.as_deref()).ok()?;
+        let state = environment.state_dir(global.state_dir.as_deref()).ok()?.path;
+        let of_user = is_of_user(&config);
+        let find = |is_of_user| Scheduler::find(is_of_user, shell.acts_as.is_some());
+        Some(Self {
+            scheduler: of_user.map(find),
+            is_of_user: of_user.unwrap_or(false),
+            run: AutomaticRun::at(&state),
+            state,
+            now: SystemClock.now(),
+            zone: time::system_zone(),
+        })
+    }
+
+    /// What is known of it, and what is wrong with it.
+    pub(in crate::cli) fn finding(&self) -> Finding {
+        let missed = last_run::missed(self.run, self.now, &self.zone);
+        match (&self.scheduler, &self.run) {
+            (Some(Scheduler::Timer(units)), _) if units.masked.is_some() => {
+                let unit = units.masked.unwrap_or_default();
+                let found = format!("{unit} is masked: no scheduled run goes through");
+                Self::wrong(&found, format!("{} unmask {unit}", systemctl_of(self.is_of_user)))
+            }
+            (Some(Scheduler::Timer(units)), _) if units.is_enabled() => {
+                let is_other = !self.is_of_user && self.state != Path::new(SYSTEM_STATE);
+                if is_other {
+                    let state = self.state.display();
+                    let found = format!("{TIMER} uses the state {SYSTEM_STATE}, not {state}");
+                    let line =
+                        format!("certctl timer print --cron --state-dir {}", quoted(&self.state));
+                    return Self::wrong(&found, line);
+                }
+                if units.timer == Timer::Stopped {
+                    let line = format!("{} start {TIMER}", systemctl_of(self.is_of_user));
+                    return Self::wrong(&format!("{TIMER} is enabled, and stopped now"), line);
+                }
+                let next = units.next_run.as_ref().map(|next| format!("; next run {next}"));
+                let last = units.last_run.as_ref().map(|last| format!("; last run {}", how(last)));
+                let known = [next, last].map(Option::unwrap_or_default).concat();
+                Finding::well("scheduler", format_args!("{TIMER}{known}"))
+            }
+            (Some(Scheduler::File(file)), _) => {
+                let file = file.display();
+                match missed {
+                    None => Finding::well("scheduler", file),
+                    Some(missed) => {
+                        let found = Obstacle::new(format_args!("{file}, and {missed}"));
+                        Finding::wrong("scheduler", found.advice(NO_CRON))
+                    }
+                }
+            }
+            // Whatever starts them.
+            (_, AutomaticRun::At(at)) if missed.is_none() => {
+                let at = time::dated(*at, self.now, Some(&self.zone));
+                Finding::well("scheduler", format_args!("last automatic run {at}"))
+            }
+            (Some(Scheduler::Timer(_)), _) => {
+                Self::wrong(&format!("{TIMER} is not enabled"), enable_timer(self.is_of_user))
+            }
+            (Some(Scheduler::Absent), _) => self.absent(missed),
+            (None, _) => match missed {
+                Some(_) => self.absent(missed),
+                None => not_checked(),
+            },
+        }
+    }
+
+    /// No scheduler is certctl's own, and no run shows that there is another one. Only a state that had
+    /// the time for one lacks it.
+    fn absent(&self, missed: Option<String>) -> Finding {
+        let file = if self.is_of_user { String::new() } else { format!(", no {CRON}") };
+        let line = if systemd_runs() && !self.is_of_user {
+            "certctl timer print --systemd".to_owned()
+        } else if cfg!(target_os = "macos") && !self.is_of_user {
+            "certctl timer print --launchd".to_owned()
+        } else {
+            line_of_cron(self.is_of_user)
+        };
+        let is_missed = missed.is_some();
+        let run = missed.unwrap_or_else(|| "no automatic run yet".to_owned());
+        let found = Obstacle::new(format_args!("no timer{file}, and {run}")).certctl(line);
+        if is_missed {
+            Finding::wrong("scheduler", found)
+        } else {
+            Finding::warning("scheduler", found)
+        }
+    }
+
+    fn wrong(fact: &str, line: String) -> Finding {
+        Finding::wrong("scheduler", Obstacle::new(fact).command(line))
+    }
+
+    /// The last run of the timer, where it failed while all else is well.
+    pub(super) fn failed_run(&self) -> Option<Finding> {
+        let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
+        let last =
+            units.last_run.as_ref().filter(|last| units.is_enabled() && last.has_failed())?;
+        let (sudo, user) = if self.is_of_user { ("", " --user") } else { (sudo(), "") };
+        let fact = format_args!(
+            "of {SERVICE}: {}; its next run without an error clears this, also by hand: \
+             {sudo}systemctl{user} start {SERVICE}",
+            how(last)
+        );
+        let line = format!("{sudo}journalctl{user} -u 'certctl*' -n 30");
+        Some(Finding::warning("timer", Obstacle::new(fact).command(line)))
+    }
+
+    /// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts
+    /// them: cron sends mail by itself.
+    pub(super) fn reports(&self, shell: &Shell) -> Option<Finding> {
+        let global = &shell.global;
+        if let Some(found) = global.metrics_file.as_deref().and_then(metrics_file::obstacle) {
+            return Some(Finding::warning(FAILURES, found));
+        }
+        let config = shell.environment.config_dir(global.config_dir.as_deref()).ok()?;
+        let ways = [
+            (alert_hook_of(&config.path).exists(), "hooks.d/on-failure"),
+            (global.ping.is_some(), "ping"),
+            (global.metrics_file.is_some(), "metrics-file"),
+        ];
+        let ways = ways.into_iter().filter(|(is_set, _)| *is_set).map(|(_, way)| way);
+        let ways: Vec<&str> = ways.collect();
+        if !ways.is_empty() {
+            let ways = ways.join(", ");
+            let fact = format!("reported by {ways}; certctl check alerts tries it");
+            return Some(Finding::well(FAILURES, fact));
+        }
+        let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
+        units.is_enabled().then(|| {
+            let fix = Some(way_to_report());
+            Finding::warning(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
+        })
+    }
+}
+
+/// What starts the runs.
+pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
+    Starter::of(shell).map_or_else(not_checked, |starter| starter.finding())
+}
+
+pub(super) fn not_checked() -> Finding {
+    let obstacle = Obstacle::new("not checked: the config directory is not a default one");
+    Finding::unknown("scheduler", obstacle)
+}
+
+/// When a run of systemd ended, and how.
+fn how(last: &LastRun) -> String {
+    let LastRun { at, has_exited, number, hooks_failed } = last;
+    let what = if *has_exited { "exit code" } else { "signal" };
+    let failed = if *hooks_failed { "; certctl-reload.service has failed" } else { "" };
+    format!("{at}, {what} {number}{failed}")
+}
+
+/// The command that has failures reported, where nothing does.
+pub(in crate::cli) fn way_to_report() -> Fix {
+    Fix::Certctl("certctl help failures".to_owned())
+}
+
+pub(in crate::cli) fn alert_hook_of(config: &Path) -> PathBuf {
+    config.join("hooks.d/on-failure")
+}
+
+/// The failures that `on-failure` has not reported, although a run left them to it.
+pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
+    let left = workspace.state().left_alerts().ok()?.len();
+    // Without the hook, the next run drops them.
+    (left > 0 && has_alert_hook(&workspace.settings().hooks())).then(|| {
+        let failures = count(left, "failure");
+        let found = format!("{failures}: hooks.d/on-failure has not run, or failed");
+        Finding::warning("not reported", Obstacle::new(found).certctl("certctl deploy"))
+    })
+}
+
+const FAILURES: &str = "failures";
+/// That nothing reports a failure.
+pub(in crate::cli) const NOT_REPORTED: &str =
+    "no hook, ping or metrics file reports a renewal that fails";
+/// What to look at where the file is there and no run comes.
+const NO_CRON: &str = "look whether cron runs on this host, and what it mailed or logged";
+
+/// When a run came last, and changed something.
+pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
+    let automatic = match workspace.automatic_run() {
+        AutomaticRun::At(at) => format!("automatic {}", scene.local(at)),
+        AutomaticRun::Never { .. } | AutomaticRun::Unknown => "no automatic one seen".to_owned(),
+    };
+    match workspace.last_write() {
+        Some(at) => {
+            let change = scene.local(at);
+            Finding::well("last run", format_args!("{automatic}; last change {change}"))
+        }
+        None if of.are_damaged() => {
+            Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
+        }
+        None => Finding::warning("last run", Obstacle::new("never").certctl("certctl issue")),
+    }
+}
+
+/// The certificates that are not as they should be.
+#[derive(Debug, Default)]
+pub(super) struct Certificates {
+    all: usize,
+    overdue: Vec<String>,
+    expired: Vec<String>,
+    damaged: Vec<String>,
+    /// Those of them that the next run continues.
+    set_aside: Vec<String>,
+    /// Those whose files or links the next run restores or replaces.
+    files: Vec<String>,
+    /// Those that a rollback keeps from being as their manifests say.
+    gone_back: Vec<String>,
+    /// What else `status` shows as not well.
+    other: Vec<String>,
+}
+
+impl Certificates {
+    pub(super) fn add(&mut self, view: &CertificateView) {
+        if view.key.name.is_empty() {
+            // A file whose certificates are unknown is an error of the manifests.
+            return;
+        }
+        self.all = self.all.saturating_add(1);
+        let wrong = match view.outlook.state {
+            State::Overdue => &mut self.overdue,
+            State::Expired => &mut self.expired,
+            State::Damaged if view.outlook.when != When::Never => &mut self.set_aside,
+            State::Damaged => &mut self.damaged,
+            State::LinksMissing | State::FilesDamaged => &mut self.files,
+            State::Invalid
+            | State::NoManifest
+            | State::Revoked
+            | State::Deferred
+            | State::Failed
+            | State::Waiting
+            | State::PendingDeploy => &mut self.other,
+            State::Pending if view.went_back().is_some() => &mut self.gone_back,
+            State::Issuing | State::Renewing | State::Ready | State::Pending => return,
+        };
+        wrong.push(short(&view.key));
+    }
+
+    /// Whether a record of the state cannot be read.
+    pub(super) fn are_damaged(&self) -> bool {
+        !self.damaged.is_empty() || !self.set_aside.is_empty()
+    }
+
+    /// What is to be said of them; of damage only where the state is not closed to this user.
+    pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
+        let rows = [
+            (&self.set_aside, "state damaged, set aside by the next run:", "issue", true),
+            (&self.damaged, "state damaged:", "status", true),
+            (&self.expired, "expired:", "status", true),
+            (&self.overdue, "overdue for renewal:", "status", true),
+            (&self.files, "not READY, files or links damaged:", "issue", false),
+            (&self.gone_back, "rolled back, not as their manifests say:", "status", false),
+            (&self.other, "not READY:", "status", false),
+        ];
+        let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });
+        let found = rows.filter(|(of, ..)| !of.is_empty());
+        let found = found.map(|(of, fact, verb, is_wrong)| {
+            let line = match of.first() {
+                Some(first) if of.len() == 1 => format!("certctl {verb} {first}"),
+                Some(_) | None => format!("certctl {verb}"),
+            };
+            let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
+            let obstacle = obstacle.certctl(line);
+            if is_wrong {
+                Finding::wrong("certificates", obstacle)
+            } else {
+                Finding::warning("certificates", obstacle)
+            }
+        });
+        let found: Vec<Finding> = found.collect();
+        if !found.is_empty() || self.all == 0 || (is_closed && self.are_damaged()) {
+            return found;
+        }
+        vec![Finding::well("certificates", "none has expired, none is overdue")]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::super::finding::Verdict;
+    use super::*;
+    use crate::host::scheduler::Units;
+
+    fn starter(scheduler: Option<Scheduler>, hours: Option<i64>) -> Starter {
+        let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
+        let run = hours.map(|hours| AutomaticRun::At(now - SignedDuration::from_hours(hours)));
+        Starter {
+            scheduler,
+            is_of_user: false,
+            state: SYSTEM_STATE.into(),
+            run: run.unwrap_or(AutomaticRun::Never { since: now }),
+            now,
+            zone: TimeZone::UTC,
+        }
+    }
+
+    fn timer(timer: Timer) -> Scheduler {
+        let next_run = Some("Tue 2026-11-24 03:12:33 UTC".to_owned());
+        Scheduler::Timer(Units { timer, next_run, ..Units::default() })
+    }
+
+    #[test]
+    fn a_scheduler_of_certctls_own_is_well_where_it_starts_runs() {
+        let file = || Scheduler::File(CRON.into());
+        let next = "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC";
+        let start = Some("systemctl start certctl.timer");
+        let enable = Some("systemctl enable --now certctl.timer");
+        let late = "/etc/cron.d/certctl, and no automatic run since 2026-11-20 02:12 UTC, 25h ago";
+        for (scheduler, hours, verdict, fact, line) in [
+            (timer(Timer::Active), None, Verdict::Well, next, None),
+            (timer(Timer::Active), Some(25), Verdict::Well, next, None),
+            (
+                timer(Timer::Stopped),
+                None,
+                Verdict::Wrong,
+                "certctl.timer is enabled, and stopped now",
+                start,
+            ),
+            (timer(Timer::Disabled), None, Verdict::Wrong, "certctl.timer is not enabled", enable),
+            (file(), None, Verdict::Well, CRON, None),
+            (file(), Some(25), Verdict::Wrong, late, Some(NO_CRON)),
+        ] {
+            let found = starter(Some(scheduler), hours).finding();
+            assert_eq!((found.verdict, found.fact.as_str()), (verdict, fact));
+            let remedy = found.remedy.map(|remedy| remedy.to_string());
+            assert_eq!(remedy.as_deref().map(|line| line.trim_start_matches("sudo ")), line);
+        }
+        let units = Units { timer: Timer::Active, masked: Some(SERVICE), ..Units::default() };
+        let found = starter(Some(Scheduler::Timer(units)), None).finding();
+        assert!(found.is_wrong() && found.fact.starts_with("certctl.service is masked"));
+    }
+
+    #[test]
+    fn a_scheduler_of_the_users_own_is_known_by_its_runs_and_a_new_state_waits_for_one() {
+        let recent = "last automatic run 2026-11-21 01:12 UTC, 2h ago";
+        for scheduler in [Some(Scheduler::Absent), Some(timer(Timer::Disabled)), None] {
+            let found = starter(scheduler, Some(2)).finding();
+            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Well, recent));
+        }
+        let own = "no timer, no /etc/cron.d/certctl, and no automatic run";
+        for (hours, verdict, end) in [
+            (None, Verdict::Warning, "yet"),
+            (Some(25), Verdict::Wrong, "since 2026-11-20 02:12 UTC, 25h ago"),
+        ] {
+            let found = starter(Some(Scheduler::Absent), hours).finding();
+            assert_eq!((found.verdict, found.fact), (verdict, format!("{own} {end}")));
+            let Some(Fix::Certctl(line)) = found.remedy else { panic!("no command") };
+            assert!(line.starts_with("certctl timer print --"), "{line}");
+        }
+        assert_eq!(starter(None, None).finding().verdict, Verdict::Unknown);
+        assert_eq!(starter(None, Some(25)).finding().verdict, Verdict::Wrong);
+    }
+
+    #[test]
+    fn a_timer_with_another_state_is_wrong() {
+        let of = Starter { state: "/srv/s".into(), ..starter(Some(timer(Timer::Active)), None) };
+        let found = of.finding();
+        assert_eq!(found.fact, "certctl.timer uses the state /var/lib/certctl, not /srv/s");
+        let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
+        assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
+    }
+
+    #[test]
+    fn a_run_of_the_timer_that_failed_is_a_warning() {
+        let at = "Tue 2026-11-24 03:12:33 UTC".to_owned();
+        let of = |number: &str, hooks_failed| {
+            let (at, number) = (at.clone(), number.to_owned());
+            let last_run = Some(LastRun { at, has_exited: true, number, hooks_failed });
+            let units = Units { timer: Timer::Active, last_run, ..Units::default() };
+            starter(Some(Scheduler::Timer(units)), None).failed_run().map(|found| found.fact)
+        };
+        assert_eq!(of("75", false), None);
+        let begin = format!("of certctl.service: {at}, exit code");
+        let found = of("3", false).unwrap();
+        assert!(found.starts_with(&format!("{begin} 3; its next run")), "{found}");
+        let found = of("0", true).unwrap();
+        assert!(found.starts_with(&format!("{begin} 0; certctl-reload.service has failed;")));
+    }
+}

@@ -1,0 +1,301 @@
+//! `certctl forget`: ends the management of certificates.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::Args;
+
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::render::message::Level;
+use crate::cli::render::output::escape;
+use crate::cli::render::text::Text;
+use crate::cli::result::Forgotten;
+use crate::cli::run::{on_one_thread, run};
+use crate::cli::shell::Shell;
+use crate::cli::targets::open;
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::orphans::place;
+use crate::cli::verbs::revocations::stays_in;
+use crate::cli::verbs::revoke::file_of_live;
+use crate::cli::verbs::status::verb::write_metrics;
+use crate::cli::words::hint::Hint;
+use crate::cli::words::hint::short;
+use crate::resource::{NamespacedName, Revocation};
+use crate::store::Share;
+use crate::trust::quoted;
+use crate::workspace::Workspace;
+use crate::workspace::target::{CERTIFICATE, NameTarget};
+
+/// Stop managing a certificate; its files stay unless --secret.
+///
+/// Refused while its manifest exists, unless --anyway, and while a revocation is pending. Copies in
+/// output folders stay, and their paths are printed.
+#[derive(Debug, Args)]
+pub struct ForgetArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<OsString>,
+    /// Also delete the issued key and certificate; copies in output folders stay.
+    #[arg(long)]
+    pub secret: bool,
+    /// Forget it even if its manifest still exists; the next `certctl issue` adopts its files again
+    /// while they are valid, and else, or with --secret, orders it anew.
+    #[arg(long)]
+    pub anyway: bool,
+    /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl VerbArgs for ForgetArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl forget web", "Stop managing web and keep its files."),
+        Example::new("certctl forget web --secret --yes", "Delete its key and certificate, too."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        forget(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Removes the state of the named certificates; the issued files only with the flag for it.
+pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    on_one_thread(async {
+        let mut workspace = open(shell).await?;
+        let forgotten = if args.secret { workspace.forgotten()? } else { Vec::new() };
+        let names = named(args, &mut workspace, &forgotten, shell)?;
+        refuse_pending(&names, &mut workspace)?;
+        refuse_managed(args, &names, &mut workspace, shell)?;
+        let mut meant = Vec::new();
+        for name in names {
+            let secrets = if args.secret {
+                workspace.secrets_of(&name)?
+            } else {
+                workspace.recorded_secret(&name)?.into_iter().collect()
+            };
+            meant.push((name, secrets));
+        }
+        if args.secret {
+            let lost = meant.iter().flat_map(|(name, secrets)| deleted(name, secrets, &workspace));
+            let lost: Vec<String> = lost.collect();
+            if !lost.is_empty() {
+                shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
+                shell.warn_unasked(args.yes, &lost.join("; "), &Hint::without_warning());
+            }
+        }
+        workspace.make_writable()?;
+        let meant_names: BTreeSet<&NamespacedName> = meant.iter().map(|(name, _)| name).collect();
+        take_back(&meant_names, &mut workspace, shell).await?;
+        for (name, secrets) in &meant {
+            forget_one(args, name, secrets, &workspace, shell).await?;
+        }
+        Box::pin(write_metrics(shell, &mut workspace, &[])).await?;
+        Ok(Vec::new())
+    })
+}
+
+/// The certificates that are meant.
+fn named(
+    args: &ForgetArgs,
+    workspace: &mut Workspace,
+    forgotten: &[NamespacedName],
+    shell: &Shell,
+) -> Result<Vec<NamespacedName>, CliError> {
+    let known = workspace.records().iter().map(|(name, _)| name);
+    let names: Vec<NamespacedName> = known.chain(forgotten).cloned().collect();
+    let mut meant = Vec::new();
+    for word in &args.names {
+        let text = word.to_string_lossy();
+        let target = NameTarget::parse_of(CERTIFICATE, &text).ok_or_else(|| {
+            CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
+        })?;
+        let namespace = shell.global.namespace();
+        let found = target.find(&names, namespace).map_err(|error| {
+            let namespace = target.namespace.as_deref().or(namespace).unwrap_or("default");
+            let name = NamespacedName::new(namespace, &target.name);
+            without_state(&name, workspace).unwrap_or_else(|| error.into())
+        });
+        meant.push(found?);
+    }
+    Ok(meant)
+}
+
+/// A revocation that was requested and has not happened would be forgotten, too.
+fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result<(), CliError> {
+    let owed = names.iter().find_map(|name| {
+        let record = workspace.record(name)?;
+        let owed = record.owed_revocation()?;
+        let is_live = record.issued_fingerprint.as_ref() == Some(&owed.fingerprint);
+        Some((name, owed.clone(), is_live))
+    });
+    let Some((name, Revocation { serial, reason, .. }, is_live)) = owed else { return Ok(()) };
+    let one = short(name);
+    let message = format!(
+        "{one}: serial {serial} is to be revoked ({reason}), and is not yet; forgotten, it never is"
+    );
+    // The file of another one would have that revoked.
+    let file = file_of_live(name, workspace).filter(|_| is_live);
+    let by_name = || format!("certctl revoke {one} --now");
+    let (revoke, note) = match (workspace.manifest_of(name), file) {
+        (Some(_), _) => (by_name(), "revokes it now"),
+        (None, Some(file)) => {
+            (format!("certctl revoke {} --reason {reason}", quoted(&file)), "revokes it now")
+        }
+        (None, None) => (by_name(), "revokes it now; put its manifest back first"),
+    };
+    let cancel = format!("certctl revoke {one} --cancel");
+    let commands = [(&*revoke, note), (&cancel, "leaves it valid")];
+    Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
+}
+
+/// Of a certificate that was never issued there is only a manifest.
+fn without_state(name: &NamespacedName, workspace: &mut Workspace) -> Option<CliError> {
+    let (path, line) = workspace.manifest_of(name)?;
+    let message = format!(
+        "{}: nothing is issued for it, and nothing is to be forgotten; its manifest is {}:{line}",
+        short(name),
+        escape(&path.to_string_lossy())
+    );
+    Some(CliError::new(ExitCode::Manifest, message).hinted("remove the manifest"))
+}
+
+/// A certificate with a manifest would be issued again by the next run.
+fn refuse_managed(
+    args: &ForgetArgs,
+    names: &[NamespacedName],
+    workspace: &mut Workspace,
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    let places = names.iter().filter_map(|name| {
+        let (path, line) = workspace.manifest_of(name)?;
+        Some(format!(
+            "{name}: its manifest is still there: {}:{line}",
+            escape(&path.to_string_lossy())
+        ))
+    });
+    let places: Vec<String> = places.collect();
+    if places.is_empty() {
+        return Ok(());
+    }
+    let then = if args.secret {
+        "orders it anew"
+    } else {
+        "adopts its files while they are valid, and else orders it anew"
+    };
+    if args.anyway {
+        for place in &places {
+            let text = format!("{place}; the next certctl issue {then}");
+            shell.output.talk(Level::Warn, &text);
+        }
+        return Ok(());
+    }
+    let hint = format!("remove the manifest first; or --anyway, and the next certctl issue {then}");
+    Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
+}
+
+/// The files of a certificate that will be deleted: a line for each folder.
+fn deleted(
+    name: &NamespacedName,
+    secrets: &[(NamespacedName, Share)],
+    workspace: &Workspace,
+) -> Vec<String> {
+    let line = |(secret, share): &(NamespacedName, Share)| {
+        let folder = folder(secret, workspace)?;
+        let (what, rest) = match share {
+            Share::Nothing => return None,
+            Share::Whole | Share::Sets { has_live: true, .. } => ("its key and certificate", ""),
+            Share::Sets { has_live: false, .. } => (
+                "its earlier key and certificate",
+                ", not those of the Certificate that has it now",
+            ),
+        };
+        Some(format!("{name}: {what} in {folder} will be deleted{rest}"))
+    };
+    let mut lines: Vec<String> = secrets.iter().filter_map(line).collect();
+    if let Some(last) = lines.last_mut() {
+        last.push_str(&stays_in(&copies(name, workspace)));
+    }
+    lines
+}
+
+/// Removes the challenge responses that interrupted runs left published: no later run knows of them.
+async fn take_back(
+    names: &BTreeSet<&NamespacedName>,
+    workspace: &mut Workspace,
+    shell: &Shell,
+) -> Result<(), CliError> {
+    let known = workspace.records().iter().map(|(name, _)| name);
+    let others = known.filter(|name| !names.contains(name)).cloned().collect();
+    let orphans = workspace.orphans(&others).await?;
+    if let Some(orphans) = orphans.filter(|orphans| !orphans.tasks.is_empty()) {
+        // Failed clean-ups are logged as they happen; what is left is listed.
+        Box::pin(run(shell, workspace, &orphans.tasks, orphans.job("forget"))).await?;
+    }
+    Ok(())
+}
+
+async fn forget_one(
+    args: &ForgetArgs,
+    name: &NamespacedName,
+    secrets: &[(NamespacedName, Share)],
+    workspace: &Workspace,
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    for order in workspace.orders(name).await? {
+        let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
+        if !left.is_empty() {
+            let (order, left) = (&order.name, left.join("; "));
+            shell.output.talk(Level::Warn, format!("order {order} may have left: {left}"));
+        }
+    }
+    let copies = copies(name, workspace);
+    let own = secrets.iter().filter(|(_, share)| *share != Share::Nothing);
+    let own: Vec<NamespacedName> = own.map(|(secret, _)| secret.clone()).collect();
+    let folders = || own.iter().find_map(|secret| folder(secret, workspace));
+    let (before, others) = (folders(), others(name, workspace)?);
+    workspace.forget(name, &own, args.secret).await?;
+    let folder = folders().filter(|_| !args.secret);
+    let mut text = Text::from(format!("{name} forgotten"));
+    match (&before, &folder) {
+        (_, Some(folder)) => {
+            text.push(&format!("; its files stay in {folder}; to remove them, too: "));
+            text.command(&format!("certctl forget {} --secret", short(name)));
+        }
+        (Some(_), None) => text.push("; its key and certificate are deleted"),
+        (None, None) => {}
+    }
+    shell.output.talk(Level::Info, text.with(&[others, stays_in(&copies)].concat()));
+    shell.results.forgotten(Forgotten { certificate: name.to_string(), folder, copies });
+    Ok(())
+}
+
+/// The pair of another certificate in the folder that the record names, which stays.
+fn others(name: &NamespacedName, workspace: &Workspace) -> Result<String, CliError> {
+    let Some((secret, _)) = workspace.recorded_secret(name)? else { return Ok(String::new()) };
+    let (owner, folder) = (workspace.other_owner(name, &secret), folder(&secret, workspace));
+    Ok(owner.zip(folder).map_or_else(String::new, |(owner, folder)| {
+        format!("; the key and certificate in {folder} are those of {owner}, and stay")
+    }))
+}
+
+/// The folder of a Secret, if there is one.
+fn folder(secret: &NamespacedName, workspace: &Workspace) -> Option<String> {
+    let folder = workspace.state().secret_path(secret).ok().filter(|folder| folder.exists())?;
+    Some(folder.display().to_string())
+}
+
+/// The output folders with copies of its key and certificate.
+fn copies(name: &NamespacedName, workspace: &Workspace) -> Vec<String> {
+    let sets = workspace.copies(name, None);
+    let folders: BTreeSet<&Path> = sets.iter().filter_map(|set| set.parent()).collect();
+    folders.into_iter().map(|folder| escape(&folder.to_string_lossy()).into_owned()).collect()
+}

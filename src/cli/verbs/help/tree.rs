@@ -1,0 +1,100 @@
+//! The tree of verbs and flags as help shows it.
+//!
+//! Contract: a verb's help has its own flags, then its examples, then one line for the global
+//! flags, which are in `certctl help flags`.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+use super::topic::TOPICS;
+use crate::cli::command_tree::Verbs;
+
+/// The last line of each help.
+const GLOBAL: &str = "Global options: certctl help flags (-f, -n, -o, -v, -q and others)";
+
+/// The tree with what help shows behind the flags.
+pub fn whole(verbs: &Verbs) -> Command {
+    let tree = (verbs.tree)().mut_args(|arg| {
+        let is_global = arg.is_global_set();
+        arg.hide_short_help(is_global).hide_long_help(is_global)
+    });
+    let mut topics = "Topics (certctl help TOPIC):\n".to_owned();
+    for topic in TOPICS {
+        // Writing to a String does not fail.
+        _ = writeln!(topics, "  {:<10}  {}", topic.name, topic.about);
+    }
+    let tree = tree.after_help(format!("{topics}\n{GLOBAL}"));
+    tree.mut_subcommands(|verb| of_verb(verb, "", verbs))
+}
+
+fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
+    let verb = format!("{above} {}", command.get_name()).trim_start().to_owned();
+    let mut shown = String::new();
+    for (at, example) in verbs.examples(&verb).iter().enumerate() {
+        if at == 0 {
+            shown.push_str("Examples:\n");
+        }
+        _ = writeln!(shown, "  {}\n      {}", example.line, example.about);
+    }
+    if !shown.is_empty() {
+        shown.push('\n');
+    }
+    let command = command.after_help(GLOBAL).after_long_help(shown + GLOBAL);
+    command.mut_subcommands(|inner| of_verb(inner, &verb, verbs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::args::VERBS;
+    use crate::cli::render::text::USUAL;
+
+    fn each(command: &mut Command, check: &mut impl FnMut(&mut Command)) {
+        check(command);
+        for inner in command.get_subcommands_mut() {
+            each(inner, check);
+        }
+    }
+
+    #[test]
+    fn the_help_of_a_verb_has_its_own_flags_and_one_line_for_the_global_ones() {
+        let mut tree = whole(&VERBS);
+        tree.build();
+        each(&mut tree, &mut |command| {
+            for text in [command.render_help(), command.render_long_help()] {
+                let text = text.to_string();
+                assert!(text.ends_with(&format!("\n\n{GLOBAL}\n")), "{text}");
+                for flag in ["-f, --filename", "-v, --verbose", "--state-dir", "--timeout"] {
+                    assert!(
+                        !text.lines().any(|line| line.trim_start().starts_with(flag)),
+                        "{text}"
+                    );
+                }
+            }
+        });
+        let long = tree.find_subcommand_mut("revoke").unwrap().render_long_help().to_string();
+        let at = |words: &str| long.find(words).unwrap_or_else(|| panic!("{words}: {long}"));
+        assert!(at("--reason") < at("Examples:") && at("Examples:") < at(GLOBAL), "{long}");
+    }
+
+    /// clap breaks each line of a text that is taken as it stands.
+    #[test]
+    fn help_that_is_taken_as_it_stands_fits_a_terminal() {
+        each(&mut whole(&VERBS), &mut |command| {
+            let text = command.get_long_about().map(ToString::to_string).unwrap_or_default();
+            for (line, next) in text.lines().zip(text.lines().skip(1)) {
+                assert!(line.len() <= USUAL || next.is_empty(), "{}: {line}", command.get_name());
+            }
+        });
+    }
+
+    #[test]
+    fn certctl_lists_its_verbs_and_topics() {
+        let short = whole(&VERBS).render_help().to_string();
+        for name in ["issue", "revoke", "help", "exit-codes", "flags", "hooks", "files"] {
+            let is_row = |line: &str| line.starts_with(&format!("  {name} "));
+            assert!(short.lines().any(is_row), "{name}: {short}");
+        }
+    }
+}

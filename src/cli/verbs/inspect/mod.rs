@@ -1,0 +1,261 @@
+//! `certctl inspect`: one certificate in cmctl's layout, repaired.
+//!
+//! Contract: read-only. The certificate comes from the state, a file, standard input or a TLS
+//! server. The checks: does the key match, is the chain in order, does it end at a trusted root, has the CA
+//! revoked it, does it match the Certificate. A check that cannot be made is "unknown", never
+//! "good".
+
+mod source;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use jiff::Timestamp;
+use rustls::RootCertStore;
+
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::folders;
+use crate::cli::global::Format;
+use crate::cli::render::document;
+use crate::cli::render::message::Level;
+use crate::cli::render::output::escape;
+use crate::cli::render::report::short;
+use crate::cli::render::text::Text;
+use crate::cli::run::on_one_thread;
+use crate::cli::servers::InServer;
+use crate::cli::shell::Shell;
+use crate::cli::targets::{known_names, open, targets};
+use crate::cli::verb::VerbArgs;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::NamespacedName;
+pub(in crate::cli) use crate::workspace::inspect::Report;
+use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject, roots_of};
+use crate::workspace::{Owners, Request, Workspace};
+use source::{refused, source};
+
+/// Show one certificate: from the state, a file, standard input or a server.
+///
+/// Shows names, key, chain, trust and revocation; of a server, and with --ca-bundle, a terminal
+/// shows the verdict alone, and -o wide all of it. --exit-code exits with 8 if it is expired or
+/// revoked, as the CA or the state says, if its key, its Certificate, the server or the server's
+/// name does not match, or if --ca-bundle lacks its root.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
+    /// of a Secret, `-` for standard input, or a TLS server, also as https://HOST.
+    #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
+    pub words: Vec<OsString>,
+    /// Do not query the CA for revocation.
+    #[arg(long)]
+    pub offline: bool,
+    /// PEM file with the roots that clients have: shows whether they trust it.
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
+}
+
+impl VerbArgs for InspectArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl inspect web", "Show the live certificate of the Certificate web."),
+        Example::new("certctl inspect www.example.com:443", "Show what a server presents."),
+        Example::new(
+            "certctl inspect www.example.com:443 --ca-bundle root.pem",
+            "Show whether clients that have this root of a private CA accept it.",
+        ),
+        Example::new(
+            "certctl inspect /etc/ssl/web.pem --offline",
+            "Show a file without querying the CA.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        inspect(self, shell)
+    }
+}
+
+/// `certctl inspect`.
+pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let format = shell.global.format();
+    if format == Format::Prometheus {
+        return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
+    }
+    // A word that is a path is one also where the state cannot say whether it is a name.
+    let known = known_names(shell, &args.words).unwrap_or_else(|error| {
+        tracing::debug!(error = %error.message, "no name is known");
+        Vec::new()
+    });
+    let source = source(&args.words, &known)?;
+    let roots = args.ca_bundle.as_deref().map(|path| {
+        let place = || path.to_string_lossy().into_owned();
+        roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
+    });
+    let roots = roots.transpose().map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+    if args.offline
+        && let Source::Server { host, port } = &source
+    {
+        let message = format!("--offline excludes the server {host}:{port}");
+        let hint = "the same command without --offline";
+        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+    }
+    on_one_thread(async {
+        let now = SystemClock.now();
+        let owners = Box::pin(owners(shell, &source)).await?;
+        let network = if args.offline {
+            None
+        } else {
+            let settings = shell.settings_at(PathBuf::new())?;
+            let resolver = settings.resolver(BTreeMap::new()).await;
+            Some(Network::new(resolver, settings.http01_check_port))
+        };
+        let open = || source.open(&owners, network.as_ref(), shell.global.namespace());
+        let mut found = Box::pin(open()).await;
+        // A server that has just been told to reload presents the earlier one, or none, for a moment.
+        for _ in 0..LOOKS_AGAIN {
+            if found.as_ref().map_or_else(|error| !error.is_unreachable(), |one| !one.is_outdated())
+            {
+                break;
+            }
+            tokio::time::sleep(PAUSE).await;
+            found = Box::pin(open()).await;
+        }
+        let is_text = matches!(format, Format::Text | Format::Wide);
+        let is_wrong =
+            found.as_ref().map_or_else(InspectError::is_unreachable, Subject::is_outdated);
+        let advice = match &source {
+            Source::Server { host, .. } if is_wrong && is_text => in_server(&owners, host).await,
+            Source::Server { .. } | Source::Name { .. } | Source::File(_) | Source::Stdin => None,
+        };
+        let subject = match found {
+            Ok(subject) => subject,
+            Err(error) => {
+                let error = refused(error, &source);
+                let Some(advice) = advice else { return Err(error) };
+                let error = CliError { hint: None, ..error };
+                shell.output.print(&error.to_message());
+                shell.output.talk(Level::Info, &advice);
+                return Ok(vec![Ending::Like(error.code)]);
+            }
+        };
+        let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
+        let is_unread = folders::unread(shell).is_some();
+        shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
+        if let Source::Server { .. } = &source
+            && is_unread
+        {
+            let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
+            let mut text = Text::from("to compare it with the certificates of this host: ");
+            text.whole(&line);
+            shell.output.talk(Level::Info, text);
+        }
+        if let Some(advice) = advice {
+            shell.output.talk(Level::Info, &advice);
+        }
+        let attention = report.needs_attention().then_some(Ending::Attention(None));
+        Ok(attention.into_iter().collect())
+    })
+}
+
+async fn report_of(
+    subject: &Subject,
+    of_file: Option<RootCertStore>,
+    network: Option<&Network>,
+    now: Timestamp,
+) -> Result<Report, CliError> {
+    let roots = Roots::read(subject.ca_bundle.as_deref(), of_file);
+    let report = Box::pin(Report::make(subject, &roots, network, now)).await;
+    report.map_err(|error| CliError::new(ExitCode::Manifest, error))
+}
+
+/// Whether the root of an issued certificate is in the caBundle of its Issuer; `None` of one that this
+/// computer trusts, or that cannot be looked at.
+pub(in crate::cli) fn is_trusted_by_bundle(
+    certificate: &NamespacedName,
+    shell: &mut Shell,
+) -> Option<bool> {
+    let source = Source::Name { name: certificate.clone().into(), is_secret: false };
+    let report = on_one_thread(async {
+        let owners = Box::pin(owners(shell, &source)).await?;
+        let subject = source.open(&owners, None, None).await;
+        let subject = subject.map_err(|error| refused(error, &source))?;
+        Box::pin(report_of(&subject, None, None, SystemClock.now())).await
+    });
+    let report = report.ok().filter(|report| !report.trust.trusted)?;
+    Some(report.bundle_trust.is_some_and(|found| found.trusted))
+}
+
+/// What the server at a host lacks that is to present a certificate of the state.
+async fn in_server(owners: &Owners, host: &str) -> Option<String> {
+    let (owner, _) = owners.covering(host).await?;
+    let one = owners.certificate(&owner.certificate)?;
+    let settings = match owners.issuer(one) {
+        Some(issuer) => one.settings.or(&issuer.settings),
+        None => one.settings.clone(),
+    };
+    let workspace = owners.workspace()?;
+    let secret = workspace.state().secret_path(&owner.secret).ok()?;
+    let folder = settings.output_dir.as_deref().map_or(secret, PathBuf::from);
+    let hooks = workspace.settings().hooks().folder;
+    let server = InServer::of(one, &settings, &folder, &hooks, |_| None)?;
+    let name = short(&owner.certificate);
+    Some(format!("to present the certificate of {name}, {}", server.text()))
+}
+
+/// How often a server is looked at again that does not present the certificate of the state.
+const LOOKS_AGAIN: u32 = 4;
+/// The time between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Reads state and manifests. An unreadable state counts as empty, unless the certificate comes
+/// from it.
+async fn owners(shell: &mut Shell, source: &Source) -> Result<Owners, CliError> {
+    let found = async {
+        let mut workspace = match source {
+            Source::Name { name, is_secret } => {
+                Workspace::open_for_secret(shell.settings()?, name, *is_secret).await?
+            }
+            Source::File(_) | Source::Stdin | Source::Server { .. } => open(shell).await?,
+        };
+        let targets = targets(shell, &mut workspace, &Request::default())?;
+        Ok(Owners::of(workspace, targets))
+    };
+    match found.await {
+        Err(error) if !source.is_in_state() => {
+            let error: CliError = error;
+            tracing::debug!(error = %error.message, "nothing to compare with");
+            Ok(Owners::default())
+        }
+        found => found,
+    }
+}
+
+fn render(
+    report: &Report,
+    subject: &Subject,
+    format: Format,
+    is_unread: bool,
+    columns: usize,
+) -> Result<String, CliError> {
+    match format {
+        Format::Text | Format::Prometheus => {
+            let is_terminal = columns != usize::MAX;
+            let short = text::short(report, is_unread).filter(|_| is_terminal);
+            Ok(text::fitted(&short.unwrap_or_else(|| text::page(report, is_unread)), columns))
+        }
+        Format::Wide => Ok(text::fitted(&text::page(report, is_unread), columns)),
+        Format::Json | Format::Yaml => document::text(report, format),
+        Format::Name => Ok(format!("{}\n", subject.label)),
+    }
+}

@@ -1,0 +1,868 @@
+//! `certctl issue`, `certctl renew` and `certctl deploy`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::command_tree::Example;
+use crate::cli::daily::Daily;
+use crate::cli::error::{CliError, command_for_entry};
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::folders;
+use crate::cli::render::message::{Level, Message};
+use crate::cli::render::output::{self, When};
+use crate::cli::render::report::short;
+use crate::cli::render::text::Text;
+use crate::cli::run::{conclude, on_one_thread, print_tally, run};
+use crate::cli::shell::Shell;
+use crate::cli::targets::{open_for, request, targets};
+use crate::cli::value_parser::duration;
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::account::lost_key;
+use crate::cli::verbs::check::way_out_of;
+use crate::cli::verbs::doctor::{self, Use};
+use crate::cli::verbs::last_run;
+use crate::cli::verbs::orphans;
+use crate::cli::verbs::ping::{Moment, ping};
+use crate::cli::verbs::revocations;
+use crate::cli::verbs::revoked;
+use crate::cli::verbs::status::verb::write_metrics;
+use crate::cli::verbs::timer::Host;
+use crate::cli::words::count::{count, names};
+use crate::cli::words::hint::Hint;
+use crate::controller::alert;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::{Force, Goal, Task};
+use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
+use crate::report::{self as ran, Details, Fault, Report};
+use crate::resource::{
+    AccountIdentity, CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName,
+};
+use crate::store::{OpenMode, StateDirectory};
+use crate::workspace::check::{ListenError, Port};
+use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
+
+/// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
+///
+/// Without arguments: all certificates of the config directory and those issued from files
+/// before. When nothing is due, prints nothing, but on a terminal.
+#[derive(Debug, Args)]
+#[command(alias = "apply")]
+pub struct IssueArgs {
+    /// Manifests, folders of them, `-` for standard input, or names of known certificates.
+    #[arg(value_name = "FILE|DIR|-|NAME")]
+    pub targets: Vec<OsString>,
+    /// Send orders even if the CA's rate limits would refuse them.
+    ///
+    /// By default, certctl stays within the rate limits that Let's Encrypt publishes, counted from
+    /// issuance.log, and obeys the Retry-After of every CA. It does not send an order that would be
+    /// refused: the run exits with 75 and shows when the order is possible. `certctl plan` shows
+    /// what is left of the limits.
+    #[arg(long)]
+    pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long)]
+    pub allow_untrusted: bool,
+    /// Start after a fixed, host-specific delay of up to DURATION.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub splay: Option<GoDuration>,
+}
+
+impl IssueArgs {
+    /// Those of `certctl issue NAME`.
+    pub(crate) fn of(name: &str) -> Self {
+        let targets = vec![name.into()];
+        Self { targets, ignore_limits: false, allow_untrusted: false, splay: None }
+    }
+}
+
+impl VerbArgs for IssueArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl issue", "Issue or renew everything that is missing or due."),
+        Example::new("certctl issue web.yaml", "Issue the Certificates of one file."),
+        Example::new(
+            "certctl issue -q --splay 10m",
+            "From cron: start within ten minutes, report errors only.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn is_routine(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        issue(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Issue certificates now, due or not; bypasses the backoff.
+///
+/// For cron use `certctl issue`. A CA that has validated the names lately may not validate them again:
+/// `certctl doctor` tests whether it could.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct RenewArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// All certificates, due or not; from cron use `certctl issue`.
+    #[arg(long)]
+    pub all: bool,
+    /// Generate a new private key, even with rotationPolicy: Never.
+    #[arg(long)]
+    pub new_key: bool,
+    /// Drop a pending order and create a new one.
+    #[arg(long)]
+    pub new_order: bool,
+    /// Send orders even if the CA's rate limits would refuse them.
+    ///
+    /// For example, Let's Encrypt refuses a sixth identical certificate within a week. By default,
+    /// certctl does not request it, exits with 75 and shows when it is possible.
+    #[arg(long)]
+    pub ignore_limits: bool,
+    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    #[arg(long)]
+    pub allow_untrusted: bool,
+    /// Do not ask for confirmation of --all, and do not warn.
+    #[arg(long)]
+    pub yes: bool,
+}
+
+impl VerbArgs for RenewArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl renew web", "Issue the Certificate web again now."),
+        Example::new("certctl renew web --new-key", "The same with a new private key."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        renew(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Write pending outputs and run pending hooks again, without issuing.
+///
+/// Without arguments: for all certificates. Completed steps are not repeated.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// Certificates, as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<OsString>,
+    /// Write all outputs and run all hooks and reloads again, not only those that are pending.
+    #[arg(long)]
+    pub again: bool,
+}
+
+impl VerbArgs for DeployArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = true;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl deploy", "Retry the outputs and hooks that failed."),
+        Example::new(
+            "certctl deploy web --again",
+            "Write the files of web and reload its server again.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        deploy(self, shell).and_then(|code| shell.print_results(code))
+    }
+}
+
+/// Issues or renews the certificates that are due.
+pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    if let Some(splay) = args.splay {
+        on_one_thread(async {
+            Host::here().wait(&SystemClock, splay).await;
+            Ok(())
+        })?;
+    }
+    let request = request(shell, &args.targets)?;
+    let may_glance = !args.allow_untrusted && may_glance(shell, &request, args.ignore_limits);
+    let glance = if may_glance {
+        Glance::take(&shell.settings()?, &request, SystemClock.now())
+    } else {
+        None
+    };
+    begin(shell, &request, "issue", args.ignore_limits, glance, |task| {
+        task.allow_untrusted = args.allow_untrusted;
+    })
+}
+
+/// Whether a run may end by a glance at the index: it is routine, and what it prints of a
+/// certificate without anything due is nothing.
+fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
+    let is_silent = !shell.output.talks_to_terminal()
+        && !shell.wants_document()
+        && !tracing::enabled!(tracing::Level::DEBUG);
+    let shows_progress = matches!(shell.global.progress, When::Always);
+    request.names.is_empty()
+        && !ignore_limits
+        && is_silent
+        && !shows_progress
+        && shell.global.metrics_file.is_none()
+}
+
+/// Runs pending outputs and hooks, without waiting for a backoff.
+pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let request = Request::names(&args.names)?;
+    let again = args.again;
+    begin(shell, &request, "deploy", false, None, |task| {
+        task.goal = Goal::Deploy { again };
+    })
+}
+
+/// Limits a task to outputs and hooks.
+pub(crate) fn only_deploy(task: &mut Task) {
+    task.goal = Goal::Deploy { again: false };
+}
+
+/// Issues certificates now, without a trigger and despite a backoff.
+pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let request = Request::names(&args.names)?;
+    let usage = |message: &str| CliError::new(ExitCode::Usage, message);
+    let has_names = !args.names.is_empty();
+    let has_selector = shell.global.selector.is_some();
+    match (has_names, args.all, has_selector) {
+        (false, false, false) => {
+            return Err(usage(
+                "please either supply one or more Certificate resource names, label selectors, \
+                 or use the --all flag to renew all Certificate resources",
+            )
+            .trying_any(&[
+                ("certctl renew NAME", "one now, due or not"),
+                ("certctl issue", "all that are due"),
+            ]));
+        }
+        (true, true, _) | (true, _, true) | (_, true, true) => {
+            return Err(usage(
+                "cannot specify more than one of Certificate resource names, the --all flag and \
+                 a label selector",
+            ));
+        }
+        (true, false, false) | (false, true, false) | (false, false, true) => {}
+    }
+    // Nothing is forced by a command line that means something else.
+    let named = shell.files_named();
+    for path in named.iter().filter(|path| path.as_os_str() != "-") {
+        std::fs::metadata(path).map_err(|error| {
+            let path = output::escape(&path.to_string_lossy()).into_owned();
+            let message = format!("cannot read {path}: {error}; nothing is renewed");
+            CliError::new(ExitCode::Manifest, message)
+        })?;
+    }
+    if args.all {
+        means_all(args.yes, shell)?;
+    }
+    let force = Force { new_key: args.new_key, new_order: args.new_order, for_revocation: false };
+    begin(shell, &request, "renew", args.ignore_limits, None, |task| {
+        task.force = Some(force);
+        task.allow_untrusted = args.allow_untrusted;
+    })
+}
+
+/// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal
+/// is asked; a run without one gets a warning.
+fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
+    let fact = "renew --all orders every certificate again, due or not, and CAs have rate limits; \
+                certctl issue renews only what is due";
+    shell.confirm(yes, fact, "Renew all of them now?")?;
+    let note = "from cron; here --yes goes without this warning".to_owned();
+    shell.warn_unasked(yes, fact, &Hint::Commands(vec![("certctl issue".to_owned(), note)]));
+    Ok(())
+}
+
+fn begin(
+    shell: &mut Shell,
+    request: &Request,
+    verb: &'static str,
+    ignore_limits: bool,
+    glance: Option<Glance>,
+    adapt: impl Fn(&mut Task),
+) -> Result<Vec<Ending>, CliError> {
+    shell.refuse_in_a_hook(verb)?;
+    on_one_thread(async {
+        let is_pinged = matches!(verb, "issue" | "renew");
+        if is_pinged {
+            ping(shell, Moment::Start).await;
+        }
+        let result =
+            Box::pin(read_and_work(shell, request, verb, ignore_limits, glance, adapt)).await;
+        if is_pinged {
+            last_run::note(shell);
+            let moment = match &result {
+                Ok((ended, is_stuck)) => Moment::of(shell.code_of(ended), *is_stuck),
+                Err(_) => Moment::Failure,
+            };
+            ping(shell, moment).await;
+        }
+        result.map(|(ended, _)| ended)
+    })
+}
+
+async fn read_and_work(
+    shell: &mut Shell,
+    request: &Request,
+    verb: &'static str,
+    ignore_limits: bool,
+    mut glance: Option<Glance>,
+    adapt: impl Fn(&mut Task),
+) -> Result<(Vec<Ending>, bool), CliError> {
+    // Also where nothing is due, a state that cannot be written is an error.
+    if glance.as_ref().is_some_and(Glance::is_idle) && is_writable(shell)? {
+        return Ok((Vec::new(), false));
+    }
+    let settings = shell.settings()?;
+    let part = match &mut glance {
+        Some(glance) => Box::pin(glance.open(&settings)).await,
+        None => None,
+    };
+    let is_whole = part.is_none() && settings.namespace.is_none() && settings.selector.is_none();
+    let is_daily = settings.options.reports_daily && verb == "issue" && request.is_empty();
+    shell.daily =
+        (is_daily && !shell.wants_document()).then(|| Daily::of(settings.state_dir.clone()));
+    let done = work_on_all(shell, request, verb, ignore_limits, (glance, part), adapt);
+    let done = Box::pin(done).await;
+    if let Some(daily) = shell.daily.take() {
+        daily.end(is_whole);
+    }
+    done
+}
+
+/// The certificates that a glance leaves to a run.
+type Part = (Workspace, Targets, Layout);
+
+async fn work_on_all(
+    shell: &mut Shell,
+    request: &Request,
+    verb: &'static str,
+    ignore_limits: bool,
+    (glance, part): (Option<Glance>, Option<Part>),
+    adapt: impl Fn(&mut Task),
+) -> Result<(Vec<Ending>, bool), CliError> {
+    let (mut workspace, targets, layout) = match part {
+        Some((workspace, targets, layout)) => (workspace, targets, Some(layout)),
+        None => Box::pin(read_all(shell, request, ignore_limits, glance.as_ref())).await?,
+    };
+    if layout.is_some() {
+        workspace.note_for_the_index();
+    }
+    let is_stuck = shell.global.ping.is_some() && any_is_stuck(&workspace, &targets.tasks);
+    let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
+    if let (Some(glance), Some(layout)) = (&glance, layout)
+        && let Err(error) = workspace.write_index(glance, layout)
+    {
+        tracing::debug!(%error, "the index is not written");
+    }
+    Ok((code, is_stuck))
+}
+
+/// Reads all manifests and records.
+async fn read_all(
+    shell: &mut Shell,
+    request: &Request,
+    ignore_limits: bool,
+    glance: Option<&Glance>,
+) -> Result<(Workspace, Targets, Option<Layout>), CliError> {
+    // Manifests are read before anything is written: an error in them changes nothing.
+    let mut workspace = open_for(shell, request).await?;
+    workspace.ignore_limits(ignore_limits);
+    if let Some(daily) = &mut shell.daily {
+        daily.watch(workspace.records().iter().map(|(_, record)| &record.status));
+    }
+    if !request.is_empty() {
+        workspace.report_again();
+    }
+    let targets = match targets(shell, &mut workspace, request) {
+        Ok(targets) => targets,
+        Err(error) => {
+            orphans::warn(shell, &workspace).await?;
+            return Err(error);
+        }
+    };
+    let layout = glance.and_then(|glance| workspace.index_layout(&targets, request, glance));
+    Ok((workspace, targets, layout))
+}
+
+/// Whether the state can be written.
+fn is_writable(shell: &Shell) -> Result<bool, CliError> {
+    Ok(StateDirectory::open(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
+}
+
+/// Whether one of the certificates has failed or is overdue already, as a run begins.
+fn any_is_stuck(workspace: &Workspace, tasks: &[Task]) -> bool {
+    let now = SystemClock.now();
+    let keys: BTreeSet<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
+    workspace.records().iter().any(|(key, CertificateRecord { status, .. })| {
+        let is_stuck = status.failed_issuance_attempts.is_some()
+            || alert::overdue(status.renewal_time, status.not_after, now).is_some();
+        is_stuck && keys.contains(key)
+    })
+}
+
+/// Runs a verb on its targets, then the pending clean-up of earlier runs.
+pub(crate) async fn work_on(
+    shell: &mut Shell,
+    workspace: &mut Workspace,
+    request: &Request,
+    targets: Targets,
+    verb: &'static str,
+    adapt: impl Fn(&mut Task),
+) -> Result<Vec<Ending>, CliError> {
+    let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
+    folders::print_state(shell);
+    print_orphans(shell, &orphans);
+    print_empty(shell, request, &loaded, has_errors)?;
+    if loaded.certificates.is_empty() && !has_errors {
+        let error = nothing_found(shell, workspace.records().len());
+        Box::pin(orphans::clean_up_all(shell, workspace, verb)).await?;
+        return if shell.prints(&error.message) {
+            Err(error)
+        } else {
+            Ok(vec![Ending::Like(error.code)])
+        };
+    }
+    if tasks.is_empty() && !has_errors {
+        shell.output.talk(Level::Info, "nothing to do: no Certificate matches");
+        return Ok(Vec::new());
+    }
+    tasks.iter_mut().for_each(adapt);
+    if let Err(error) = workspace.make_writable() {
+        // Certificates that run out of time are reported all the same.
+        if let Err(unreported) =
+            Box::pin(workspace.alert(&tasks, Job::new(verb, secrets), &error)).await
+        {
+            tracing::warn!(error = %unreported, "the on-failure hook did not run");
+        }
+        let unwritable = [Ending::Failed(FailureClass::State)];
+        Box::pin(write_metrics(shell, workspace, &unwritable)).await?;
+        return Err(error.into());
+    }
+    print_strays(workspace, &tasks)?;
+    print_moves(&tasks, workspace);
+    let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
+    let owed = workspace.records().iter().any(|(_, record)| owes(record));
+    let job = || Job::new(verb, secrets.clone());
+    let mut ended = if verb == "issue" {
+        let samples = request.is_empty();
+        Box::pin(revoked::issue(shell, workspace, &tasks, samples, job)).await?
+    } else {
+        Box::pin(run(shell, workspace, &tasks, job())).await?
+    };
+    if verb == "issue" {
+        note_unreplaced(workspace, &mut ended, shell).await;
+        warn_of_lost_keys(workspace, &tasks, &ended, shell).await?;
+    }
+    note_entry(workspace, &mut ended);
+    let lacking = lacking(&tasks, &ended);
+    note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
+    note_ports(shell, &mut ended, &lacking);
+    let alerts = Box::pin(alert_of_others(workspace, has_errors, job)).await;
+    Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
+    if verb == "deploy" {
+        note_undone(shell, request, &ended, alerts);
+    }
+    let now = SystemClock.now();
+    let mut endings = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
+    print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
+    if verb == "issue" {
+        note_later_runs(shell, request, &ended);
+    } else if verb == "renew" && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        note_unvalidated(workspace, &ended, shell).await?;
+    }
+    let revoked = if owed {
+        Box::pin(revocations::finish(shell, workspace, None, verb)).await?
+    } else {
+        Vec::new()
+    };
+    // What failed in the run comes first.
+    if !endings.iter().any(|ending| matches!(ending, Ending::Failed(_) | Ending::Like(_))) {
+        endings.extend(revoked);
+        endings.extend((alerts.unreported > 0).then_some(Ending::Unreported));
+    }
+    match Box::pin(write_metrics(shell, workspace, &endings)).await {
+        Err(error) if shell.code_of(&endings) == ExitCode::Done => Err(error),
+        Err(error) => {
+            // The exit code of the certificates takes precedence.
+            let CliError { message, hint, .. } = error;
+            shell.output.print(&Message::advice(&message, hint.as_ref()));
+            Ok(endings)
+        }
+        Ok(()) => Ok(endings),
+    }
+}
+
+/// Runs the operator's hook for what no task of this run has reported.
+async fn alert_of_others(
+    workspace: &mut Workspace,
+    has_errors: bool,
+    job: impl Fn() -> Job,
+) -> LeftAlerts {
+    if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
+        tracing::warn!(%error, "the on-failure hook did not run");
+    }
+    Box::pin(workspace.alert_left(job())).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+        LeftAlerts { reported: 0, unreported: 1 }
+    })
+}
+
+/// Says to a person what there was not to deploy.
+fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report], alerts: LeftAlerts) {
+    let is_new = |end: &&Report| end.error.is_none() && end.not_after.is_none();
+    for end in ended.iter().filter(is_new).filter(|_| !request.is_empty()) {
+        let text = format!("{}: nothing is issued yet", end.key());
+        shell.output.talk(Level::Info, &text);
+    }
+    let is_idle = |end: &Report| {
+        let is_well = end.error.is_none() && end.deploy_error.is_none();
+        end.ending == ran::Ending::Unchanged
+            && end.not_after.is_some()
+            && is_well
+            && end.details.deployed.is_empty()
+    };
+    let LeftAlerts { reported, unreported } = alerts;
+    if reported > 0 {
+        let failures = count(reported, "failure");
+        let text = format!("hooks.d/on-failure: {failures} of an earlier run reported");
+        shell.output.talk(Level::Info, &text);
+    }
+    let is_idle = |end| is_idle(end) && reported + unreported == 0;
+    if ended.iter().all(is_idle) && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        let text = "nothing is pending; --again runs all outputs and hooks again";
+        shell.output.talk(Level::Info, text);
+    }
+}
+
+/// Says to a person that a renewal went well without a validation, which it may have been to test.
+async fn note_unvalidated(
+    workspace: &Workspace,
+    ended: &[Report],
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    let mut unvalidated = Vec::new();
+    for end in ended.iter().filter(|end| end.ending == ran::Ending::Issued) {
+        let orders = workspace.orders(&end.key()).await?;
+        let order = orders.iter().max_by_key(|order| order.creation_timestamp);
+        if order.is_some_and(|order| order.challenges.is_empty()) {
+            unvalidated.push(short(&end.key()));
+        }
+    }
+    if !unvalidated.is_empty() {
+        let text = format!(
+            "{}: the CA did not validate the names again, since an earlier validation still holds; \
+             to test what it would need: ",
+            names(&unvalidated)
+        );
+        shell.output.talk(Level::Info, Text::from(text).with_command("certctl doctor"));
+    }
+    Ok(())
+}
+
+/// Says to a person what later runs need, and what starts them.
+fn note_later_runs(shell: &mut Shell, request: &Request, ended: &[Report]) {
+    let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
+    if is_read && !shell.is_scheduled() {
+        note_standard_input(shell);
+    } else if !is_read && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
+        note_scheduler(shell, ended);
+    }
+}
+
+/// Says to a person where later runs look for a manifest that came from standard input.
+fn note_standard_input(shell: &mut Shell) {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    if let Ok(config) = config {
+        let text = format!(
+            "the manifest from standard input is not kept: for renewals, put it into a file in {}",
+            output::escape(&config.path.to_string_lossy())
+        );
+        shell.output.talk(Level::Info, &text);
+    }
+}
+
+/// Says to a person with a first certificate what renews it.
+fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
+    let is_first = |end: &Report| end.ending == ran::Ending::Issued && end.revision == Some(1);
+    if shell.wants_document() || !ended.iter().any(is_first) {
+        return;
+    }
+    let found = doctor::scheduler(shell);
+    let (fact, fix) = found.parts();
+    if !found.is_known() {
+        return;
+    }
+    let fact = output::escape(fact);
+    match fix {
+        None => {
+            let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+            let mut text = Text::from(format!("renewed when it is due, by {fact}"));
+            if !config.is_ok_and(|config| doctor::alert_hook_of(&config.path).exists()) {
+                text.push("; to be told when that fails: ");
+                text.command("certctl help failures");
+            }
+            shell.output.talk(Level::Info, text);
+        }
+        Some(fix) => {
+            let hint = Hint::from(fix.clone());
+            let so = if found.is_wrong() {
+                "renewal is not scheduled"
+            } else {
+                "nothing is known to renew it"
+            };
+            let fact = format!("{so}: {fact}");
+            shell.output.print(&Message::advice(&fact, Some(&hint)));
+        }
+    }
+}
+
+/// Notes the certificates for which nothing is issued since the user had them revoked for good; in
+/// an unattended run, once a day.
+async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mut Shell) {
+    for end in ended.iter_mut().filter(|end| end.ending == ran::Ending::Unchanged) {
+        let why = workspace.unreplaced(&end.key()).await;
+        let is_due = |why: &String| shell.prints(&format!("{}: {why}", end.key()));
+        let why = why.filter(is_due);
+        end.message = why.clone().or(end.message.take());
+        end.details.unreplaced = why;
+    }
+}
+
+/// Says which accounts have lost their keys before a renewal needs them; in an unattended run, once a
+/// day. Where one was needed, the certificate's own error says it.
+async fn warn_of_lost_keys(
+    workspace: &Workspace,
+    tasks: &[Task],
+    ended: &[Report],
+    shell: &mut Shell,
+) -> Result<(), CliError> {
+    if ended.iter().any(|end| end.error.is_some()) {
+        return Ok(());
+    }
+    for issuer in workspace.lost_account_keys(tasks).await? {
+        let (text, check) = lost_key(&AccountIdentity::of(issuer), Some(issuer));
+        if shell.prints(&text) {
+            shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a certificate failed by a precondition, which is to be told now.
+fn lacks_something(end: &Report) -> bool {
+    let lacks = |fault: &Option<Fault>| {
+        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::Precondition)
+    };
+    let Report { error, deploy_error, details, .. } = end;
+    lacks(error) && details.is_due || lacks(deploy_error) && details.deploy_is_due
+}
+
+/// Notes the command that makes the state usable, where what it holds made a certificate fail.
+fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
+    let of_state = |fault: &Option<Fault>| {
+        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::State)
+    };
+    let mut failed = ended.iter_mut().filter(|end| of_state(&end.error)).peekable();
+    if failed.peek().is_none() {
+        return;
+    }
+    let found = workspace.state().check_entries().err().and_then(|error| error.wrong_entry());
+    let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
+    let fix = match remedy.look {
+        None => Fix::Command(remedy.to_string()),
+        Some(_) => Fix::Advice(remedy.to_string()),
+    };
+    failed.for_each(|end| end.details.fixes.push(fix.clone()));
+}
+
+/// The tasks of the certificates that failed by a precondition.
+fn lacking<'t>(tasks: &'t [Task], ended: &[Report]) -> BTreeMap<NamespacedName, &'t Task> {
+    let failed: BTreeSet<_> =
+        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
+    let keyed = tasks.iter().map(|task| (task.certificate.metadata.key(), task));
+    keyed.filter(|(key, _)| failed.contains(key)).collect()
+}
+
+/// Notes what each of these certificates lacks on this machine.
+async fn note_lacks(
+    workspace: &Workspace,
+    lacking: &BTreeMap<NamespacedName, &Task>,
+    ended: &mut [Report],
+    (loaded, secrets): (&Loaded, &SecretSource),
+) -> Result<(), CliError> {
+    let tasks: Vec<&Task> = lacking.values().copied().collect();
+    let lacks = workspace.lacks(loaded, secrets, &tasks).await?;
+    for end in ended {
+        if let Some(task) = lacking.get(&end.key()) {
+            let own: Vec<Lack> = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
+            if own.is_empty() && task.unread_secret.is_some() {
+                let failure = end.error.as_ref().and_then(|fault| fault.failure.as_ref());
+                let fixes = failure.map(|failure| failure.cause.fixes()).unwrap_or_default();
+                end.details.fixes.extend(fixes.into_iter().cloned());
+            }
+            note_lack(end, own, loaded);
+        }
+    }
+    Ok(())
+}
+
+/// The places in the manifests, and what to do.
+fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
+    // A certificate that was issued lacked nothing but what its deployment needs.
+    let is_issued = end.error.is_none();
+    let is_cause = |lack: &Lack| !is_issued || lack.unmet.need.is_of_deployment();
+    let lacks: Vec<Lack> = lacks.into_iter().filter(is_cause).collect();
+    let are_many = lacks.len() > 1;
+    let Details { places, fixes, .. } = &mut end.details;
+    for lack in lacks {
+        let fix = lack.unmet.obstacle.fix.clone();
+        fixes.extend(fix.filter(|fix| !fixes.contains(fix)));
+        let Diagnostic { path, line, column, field, message, .. } = lack.diagnostic(loaded);
+        let path = output::escape(&path.to_string_lossy()).into_owned();
+        let fact = if are_many { format!(": {message}") } else { String::new() };
+        let place = format!("{path}:{line}:{column} {field}{fact}");
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+}
+
+/// Notes what helps where the listener of HTTP-01 cannot listen, with each certificate that nothing else
+/// keeps from an order.
+fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<NamespacedName, &Task>) {
+    for one in Use::of_tasks(lacking.values().copied()) {
+        if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
+            continue;
+        }
+        let Port::Refused(error) = Port::of(&shell.global.http01_listen, &one.settings) else {
+            continue;
+        };
+        // The run waited for the other one.
+        if matches!(&error, ListenError::InUse { holder: Some(holder), .. } if holder.is_certctl) {
+            continue;
+        }
+        let key = one.certificate.metadata.key();
+        let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
+        if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
+            end.details.fixes.push(way_out_of(&error));
+        }
+    }
+}
+
+/// With -v: logs unknown files among the documents of a certificate.
+fn print_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
+    if tracing::enabled!(tracing::Level::DEBUG) {
+        for task in tasks {
+            let certificate = task.certificate.metadata.key();
+            for file in workspace.state().strays(&certificate)? {
+                let file = output::escape(&file);
+                tracing::debug!(%certificate, "warning: {file} is not a state document; ignored");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports named files without a Certificate: an error if no named file has one.
+fn print_empty(
+    shell: &mut Shell,
+    request: &Request,
+    loaded: &Loaded,
+    has_errors: bool,
+) -> Result<(), CliError> {
+    let holds_one =
+        |path: &Path| loaded.certificates.iter().any(|c| c.origin.path.starts_with(path));
+    let path_of = |source: &Source| match source {
+        Source::File(path) | Source::Directory(path) => path.clone(),
+        Source::Stdin(_) => PathBuf::from("-"),
+    };
+    let empty: Vec<PathBuf> =
+        request.sources.iter().map(path_of).filter(|path| !holds_one(path)).collect();
+    if empty.is_empty() || has_errors {
+        return Ok(());
+    }
+    let names = empty.iter().map(|path| match path.to_string_lossy() {
+        name if name == "-" => "standard input".to_owned(),
+        name => output::escape(&name).into_owned(),
+    });
+    // A file with only an Issuer or a Secret is fine.
+    for found in loaded.holding_nothing(&request.sources) {
+        shell.output.finding(&found);
+    }
+    if empty.len() == request.sources.len() && request.names.is_empty() {
+        let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
+        return Err(CliError::new(ExitCode::Manifest, message));
+    }
+    Ok(())
+}
+
+/// Logs once when a Certificate has moved to another file; the state records the path.
+fn print_moves(tasks: &[Task], workspace: &Workspace) {
+    for task in tasks {
+        let certificate = task.certificate.metadata.key();
+        let before = workspace.record(&certificate).and_then(|record| record.manifest.as_ref());
+        if let (Some(before), Some(now)) = (before, &task.manifest)
+            && before != now
+        {
+            let [before, now] = [before, now].map(|path| path.to_string_lossy());
+            let (before, now) = (output::escape(&before), output::escape(&now));
+            tracing::info!(%certificate, "its manifest is {now} now, no longer {before}");
+        }
+    }
+}
+
+/// Warns of certificates without a manifest.
+pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
+    for (name, manifest) in orphans {
+        let text = format!(
+            "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
+             put it back, or stop managing it: ",
+            output::escape(&manifest.to_string_lossy()),
+        );
+        if shell.prints(&text) {
+            let forget = format!("certctl forget {name}");
+            shell.output.talk(Level::Warn, Text::from(text).with_command(&forget));
+        }
+    }
+}
+
+/// The error of a verb that finds no Certificate at all.
+pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
+    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
+    let place = config.map_or_else(
+        |error| error.to_string(),
+        |dir| {
+            let is_there = if is_gone(&dir.path) { ", which does not exist" } else { "" };
+            format!("{}{is_there}", dir.path.display())
+        },
+    );
+    let message = match known {
+        0 => format!("no Certificate found in {place}"),
+        known => format!(
+            "no Certificate found in {place}; {} known from earlier runs, without a manifest now",
+            count(known, "certificate")
+        ),
+    };
+    let error = CliError::new(ExitCode::Manifest, message).of_absence();
+    error.trying_any(&[
+        ("certctl create", "asks, and writes the first manifests"),
+        ("certctl issue FILE", "from a manifest elsewhere"),
+    ])
+}

@@ -1,0 +1,256 @@
+//! The plan for people: a line for each certificate, then what would be done and why.
+
+use crate::cli::global::Format;
+use crate::cli::render::Scene;
+use crate::cli::render::output::{Paint, escape};
+use crate::cli::render::report::short;
+use crate::cli::render::table::{Cell, listed};
+use crate::cli::render::text::Text;
+use crate::cli::words::time;
+use crate::resource::Reason;
+use crate::workspace::plan::{Item, Wait, Word};
+use crate::workspace::target::NameTarget;
+
+/// The certificates with an action, as `-o name`.
+pub(super) fn names(items: &[Item]) -> String {
+    let changing = items.iter().filter(|item| item.outlook.changes());
+    let line = |item: &Item| NameTarget::printed("certificate", &item.namespace, &item.name) + "\n";
+    changing.map(line).collect()
+}
+
+/// So many certificates each have a line, and so many of those that are due a block.
+const FEW: usize = 10;
+
+/// The table, a block for each certificate that is due, and the sum, with those whose state is
+/// `damaged`. Of many certificates only what will happen, unless it is to be wide.
+pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
+    let Scene { color, .. } = *scene;
+    let everything = scene.format == Format::Wide;
+    if items.is_empty() && damaged == 0 {
+        return Text::default();
+    }
+    let due = items.iter().filter(|item| {
+        item.outlook.changes() || item.course.wait.is_some() || item.outlook.is_revoked_for_good()
+    });
+    let due: Vec<&Item> = due.collect();
+    let in_table: Vec<&Item> =
+        if everything || items.len() <= FEW { items.iter().collect() } else { due.clone() };
+    let described = if everything || due.len() <= FEW { due } else { Vec::new() };
+    let mut text = String::new();
+    if !in_table.is_empty() {
+        let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
+        let rows: Vec<Vec<Cell>> = in_table.iter().map(|item| row(item, scene)).collect();
+        text = listed(&heading, &rows, color, scene.table_width());
+    }
+    for item in &described {
+        text.push('\n');
+        text.push_str(&block(item, scene));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&sum(items, damaged));
+    if in_table.len() < items.len() || (described.is_empty() && in_table.len() > FEW) {
+        let detail = Text::from(text + "one of them in detail: ");
+        return detail.with_command("certctl plan NAME").with("; all: -o wide\n");
+    }
+    text.into()
+}
+
+fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
+    let reason = match (&item.course.wait, item.course.action) {
+        (Some(wait), _) => match wait.until {
+            // The block below has the date.
+            Some(until) => format!("{}, again {}", wait.why, time::relative(until, scene.now)),
+            None => wait.why.clone(),
+        },
+        (None, Word::Nothing) if item.outlook.is_revoked_for_good() => {
+            "revoked, not replaced".to_owned()
+        }
+        (None, Word::Nothing) => match item.renewal_time {
+            Some(at) if item.is_suggested => {
+                format!("not due, renews {}, as the CA suggests", scene.time(at))
+            }
+            Some(at) => format!("not due, renews {}", scene.time(at)),
+            None => "never renews".to_owned(),
+        },
+        (None, _) => item.course.reason.map_or_else(|| item.course.message.clone(), reason_text),
+    };
+    let cost = match (item.course.action, item.orders) {
+        (Word::Issue | Word::Renew, 1) => "1 order".to_owned(),
+        (Word::Issue | Word::Renew, orders) => format!("{orders} orders"),
+        _ => "-".to_owned(),
+    };
+    let paint = if item.outlook.now().is_some() {
+        Paint::Warn
+    } else if is_held(item) || item.outlook.is_revoked_for_good() {
+        Paint::Bad
+    } else {
+        Paint::Good
+    };
+    vec![
+        Cell::from(short(&item.key())),
+        Cell::painted(item.course.action.word(), paint),
+        Cell::from(reason),
+        Cell::from(&item.issuer.name),
+        Cell::from(cost),
+    ]
+}
+
+/// Whether it is due, and not done now.
+fn is_held(item: &Item) -> bool {
+    matches!(item.course.action, Word::Wait | Word::Blocked)
+}
+
+/// As with cert-manager, what has begun is finished, also where the edit was taken back.
+const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
+
+fn block(item: &Item, scene: &Scene) -> String {
+    let actions: Vec<&str> =
+        [item.course.action].iter().chain(&item.course.also).map(|one| one.word()).collect();
+    let mut text = format!("{}: {}\n", short(&item.key()), actions.join(", "));
+    let mut line = |label: &str, value: &str| {
+        text = format!("{text}  {label:<9} {}\n", escape(value));
+    };
+    let orders = matches!(item.course.action, Word::Issue | Word::Renew);
+    match (item.course.reason, item.course.message.as_str()) {
+        (Some(reason), "") => line("why", &reason_text(reason)),
+        (Some(reason @ Reason::RequestChanged), message) => {
+            let fields = message.rsplit_once(": ").map_or(message, |(_, fields)| fields);
+            let end = if item.differs.is_empty() { BEGUN } else { "" };
+            line("why", &format!("{}: {fields}{end}", reason_text(reason)));
+        }
+        (Some(_), message) => line("why", message),
+        (None, "") => {}
+        (None, message) => line("what", message),
+    }
+    if let Some(wait) = &item.course.wait {
+        let label = if item.course.action == Word::Blocked { "blocked" } else { "waits" };
+        line(label, &until(wait, scene));
+    }
+    if item.outlook.is_revoked_for_good() {
+        let command = format!("certctl renew {}", short(&item.key()));
+        line("replace", &command);
+    }
+    if let Some(window) = item.suggested_window.as_ref().filter(|_| item.is_suggested) {
+        let see = window.explanation_url.as_ref().map(|url| format!(", {url}"));
+        let (start, end) = (scene.local(window.start), scene.local(window.end));
+        line("ARI", &format!("{start} to {end}{}", see.unwrap_or_default()));
+    }
+    if !item.differs.is_empty() {
+        line("differs", &item.differs.join(", "));
+    }
+    if item.not_after.is_some() && !(item.added.is_empty() && item.removed.is_empty()) {
+        let added = item.added.iter().map(|name| format!("+ {name}"));
+        let removed = item.removed.iter().map(|name| format!("- {name}"));
+        line("names", &added.chain(removed).collect::<Vec<_>>().join(", "));
+    }
+    if orders || is_held(item) {
+        let issuer = &item.issuer;
+        line("issuer", &format!("{} {}, {}", issuer.kind, issuer.name, issuer.server));
+        if !issuer.profile.is_empty() {
+            line("profile", &issuer.profile);
+        }
+        for (solver, names) in by_solver(item) {
+            line("challenge", &format!("{solver}: {}", names.join(", ")));
+        }
+    }
+    match &item.order {
+        Some(order) => line("cost", &format!("continues the pending order {order}")),
+        None if orders => {
+            let limits = item.limits.iter().map(|spent| format!("; {spent}"));
+            let order = format!("{} new order", item.orders);
+            line("cost", &(order + &limits.collect::<String>()));
+        }
+        None => {}
+    }
+    match item.clean_ups {
+        0 => {}
+        count => line("clean-up", &format!("{count} challenge responses of earlier runs")),
+    }
+    text
+}
+
+/// A reason of cert-manager in words; its name stays in what programs read.
+fn reason_text(reason: Reason) -> String {
+    let known = REASONS.iter().find(|(known, _)| *known == reason);
+    known.map_or_else(|| reason.as_str(), |(_, text)| (*text).to_owned())
+}
+
+/// Those that a plan may have.
+const REASONS: &[(Reason, &str)] = &[
+    (Reason::DoesNotExist, "no certificate"),
+    (Reason::MissingData, "key or certificate missing"),
+    (Reason::InvalidKeyPair, "key damaged or of another certificate"),
+    (Reason::InvalidCertificate, "certificate damaged"),
+    (Reason::SecretMismatch, "key or certificate differs"),
+    (Reason::IncorrectIssuer, "issued by another CA or issuer"),
+    (Reason::IncorrectCertificate, "Secret of another Certificate"),
+    (Reason::RequestChanged, "manifest changed"),
+    (Reason::Renewing, "renewal due"),
+    (Reason::Expired, "expired"),
+    (Reason::Revoked, "revoked"),
+    (Reason::BannedKey, "key banned"),
+    (Reason::WindowError, "no renewal window fits"),
+    (Reason::ManuallyTriggered, "requested by renew"),
+    (Reason::Adopted, "existing files adopted"),
+    (Reason::DeployFailed, "last deployment failed"),
+    (Reason::MissingLinks, "links missing"),
+    (Reason::DamagedFiles, "files damaged"),
+    (Reason::SecretTemplateMismatch, "secretTemplate changed"),
+    (Reason::AdditionalOutputFormatsMismatch, "additional formats changed"),
+];
+
+/// `backing off after 3 failures, until 2026-11-21 05:40 UTC, in 2h`.
+fn until(wait: &Wait, scene: &Scene) -> String {
+    match wait.until {
+        Some(until) => format!("{}, until {}", wait.why, scene.time(until)),
+        None => wait.why.clone(),
+    }
+}
+
+/// The names by solver, in order of their first name.
+fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
+    let mut groups: Vec<(String, Vec<&str>)> = Vec::new();
+    for name in &item.names {
+        let solver = match &name.provider {
+            Some(provider) => format!("{} {provider}", name.solver),
+            None => name.solver.to_owned(),
+        };
+        match groups.iter_mut().find(|(known, _)| *known == solver) {
+            Some((_, names)) => names.push(&name.name),
+            None => groups.push((solver, vec![&name.name])),
+        }
+    }
+    groups
+}
+
+fn sum(items: &[Item], damaged: usize) -> String {
+    let is_revoked = |item: &&Item| item.outlook.is_revoked_for_good();
+    let revoked = items.iter().filter(is_revoked).count();
+    let unchanged = |item: &&Item| item.course.action == Word::Nothing && !is_revoked(item);
+    let unchanged = items.iter().filter(unchanged).count();
+    let count = |action| items.iter().filter(|item| item.course.action == action).count();
+    let parts: Vec<String> = [
+        (Word::Renew, "to renew"),
+        (Word::Issue, "to issue"),
+        (Word::Adopt, "to adopt"),
+        (Word::Relink, "to relink"),
+        (Word::Restore, "to restore"),
+        (Word::Rewrite, "to rewrite"),
+        (Word::Deploy, "to deploy"),
+        (Word::Wait, "waiting"),
+        (Word::Blocked, "blocked"),
+    ]
+    .into_iter()
+    .map(|(action, label)| (count(action), label))
+    .chain([
+        (revoked, "revoked and not replaced"),
+        (unchanged, "unchanged"),
+        (damaged, "with damaged state"),
+    ])
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, label)| format!("{count} {label}"))
+    .collect();
+    parts.join(", ") + "\n"
+}

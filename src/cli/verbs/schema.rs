@@ -1,0 +1,66 @@
+//! `certctl schema`: JSON Schema (draft 7) of the manifests, for editors, and of what certctl
+//! prints with -o json, for programs.
+
+pub mod manifest;
+pub mod output;
+#[cfg(test)]
+mod tests;
+
+use clap::Args;
+
+use crate::cli::command_tree::Example;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::shell::Shell;
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::explain::field::Kind;
+
+/// Print the JSON Schema of the manifests, for editors, or of the -o json output.
+///
+/// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
+#[derive(Debug, Args)]
+pub struct SchemaArgs {
+    /// certificate, issuer, clusterissuer or secret [default: all], or output.
+    #[arg(value_name = "KIND")]
+    pub kind: Option<String>,
+}
+
+impl VerbArgs for SchemaArgs {
+    const NEEDS_SETTINGS: bool = false;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new(
+            "certctl schema > certctl.schema.json",
+            "Write the schema of all manifests for an editor.",
+        ),
+        Example::new("certctl schema certificate", "Print the schema of Certificates."),
+    ];
+
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        false
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        schema(self, shell)
+    }
+}
+
+/// `certctl schema`.
+fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let refused = |word: &String| {
+        let kinds = Kind::ALL.map(Kind::name).join(", ");
+        let message = format!("`{word}` is not a kind of manifest");
+        let hint = format_args!("kinds: {kinds}; and `output` for certctl's own output");
+        CliError::new(ExitCode::Usage, message).hinted(hint)
+    };
+    let schema = match &args.kind {
+        None => manifest::any(),
+        Some(word) if word == OUTPUT => output::any(shell.documents),
+        Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
+    };
+    shell.output.data(&format!("{schema:#}\n"))?;
+    Ok(Vec::new())
+}
+
+/// The argument for the schema of the outputs.
+const OUTPUT: &str = "output";

@@ -1,0 +1,226 @@
+//! JSON Schema (draft 7) of the manifests, for editors.
+//!
+//! Contract: generated from the table of `explain`, which a test holds against what the manifest
+//! layer accepts. What only cert-manager's admission checks is not in it: `certctl validate` says.
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::verbs::explain::field::{Choices, Field, Kind, REQUIRED, Type};
+use crate::cli::verbs::explain::{ANNOTATIONS, below, key_of, table};
+
+/// The schema of any manifest that certctl reads.
+///
+/// The kind selects the schema by if/then: with `oneOf`, an editor shows one mistake once for each
+/// kind.
+pub fn any() -> Value {
+    let mut definitions: Map<String, Value> = Kind::ALL
+        .map(|kind| (kind.name().to_owned(), strict(object_of(kind))))
+        .into_iter()
+        .collect();
+    definitions.insert(LIST.to_owned(), list());
+    let mut rules: Vec<Value> = definitions
+        .keys()
+        .map(|name| json!({ "if": is_kind(name), "then": { "$ref": format!("#/definitions/{name}") } }))
+        .collect();
+    rules.push(other_kind());
+    json!({
+        "$schema": DRAFT,
+        "$id": id("manifest"),
+        "title": "Manifests of certctl",
+        "type": "object",
+        "required": ["kind"],
+        "allOf": rules,
+        "definitions": definitions,
+    })
+}
+
+/// The schema of one kind.
+pub fn of(kind: Kind) -> Value {
+    let mut schema = strict(object_of(kind));
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("$schema".to_owned(), json!(DRAFT));
+        fields.insert("$id".to_owned(), json!(id(&kind.name().to_ascii_lowercase())));
+    }
+    schema
+}
+
+/// Identifies a schema; nothing is fetched from there.
+fn id(name: &str) -> String {
+    format!("urn:certctl:v1:schema:{name}")
+}
+
+fn is_kind(name: &str) -> Value {
+    json!({ "properties": { "kind": { "const": name } }, "required": ["kind"] })
+}
+
+/// What `kubectl get -o yaml` exports; its items are manifests, Lists among them.
+fn list() -> Value {
+    json!({
+        "title": LIST,
+        "type": "object",
+        "properties": {
+            "apiVersion": { "const": "v1" },
+            "kind": { "const": LIST },
+            "items": { "type": "array", "items": { "$ref": "#" } },
+        },
+        "required": ["apiVersion", "items"],
+    })
+}
+
+/// certctl skips the kinds of other API groups; a kind that cert-manager does not have is a mistake.
+fn other_kind() -> Value {
+    let known: Vec<&str> = Kind::ALL.map(Kind::name).into_iter().chain([LIST]).collect();
+    let is_other = json!({
+        "properties": { "kind": { "not": { "enum": known } } },
+        "required": ["kind"],
+    });
+    let of_cert_manager = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Secret);
+    let of_cert_manager: Vec<&str> = of_cert_manager.map(Kind::name).collect();
+    let is_of_cert_manager = json!({
+        "properties": { "apiVersion": { "pattern": "^cert-manager\\.io/" } },
+        "required": ["apiVersion"],
+    });
+    json!({
+        "if": is_other,
+        "then": {
+            "required": ["apiVersion"],
+            "if": is_of_cert_manager,
+            "then": { "properties": { "kind": {
+                "if": { "not": { "pattern": "(Request|List)$" } },
+                "then": { "enum": of_cert_manager },
+            } } },
+        },
+    })
+}
+
+/// The same schema, in which a mistyped key is one error: only a mapping without unknown keys is
+/// checked for missing ones.
+fn strict(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(schema_object) => {
+            for (_, word) in schema_object.iter_mut() {
+                *word = strict(word.take());
+            }
+            let is_closed = schema_object.get("additionalProperties") == Some(&json!(false));
+            let keys = schema_object.get("properties").and_then(Value::as_object);
+            let keys: Option<Vec<String>> = keys.map(|keys| keys.keys().cloned().collect());
+            if let Some(keys) = keys.filter(|_| is_closed)
+                && let Some(required) = schema_object.remove("required")
+                && required.as_array().is_some_and(|names| !names.is_empty())
+            {
+                schema_object.insert("if".to_owned(), json!({ "propertyNames": { "enum": keys } }));
+                schema_object.insert("then".to_owned(), json!({ "required": required }));
+            }
+        }
+        Value::Array(values) => {
+            for value in values {
+                *value = strict(value.take());
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    schema
+}
+
+fn object_of(kind: Kind) -> Value {
+    let mut schema = mapping(kind, "");
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("apiVersion".to_owned(), json!({ "const": kind.api_version() }));
+        properties.insert("kind".to_owned(), json!({ "const": kind.name() }));
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.extend([json!("apiVersion"), json!("kind")]);
+    }
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("title".to_owned(), json!(kind.name()));
+    }
+    schema
+}
+
+/// A mapping with the fields below `path`, and no others.
+pub(crate) fn mapping(kind: Kind, path: &str) -> Value {
+    let children = below(kind, path);
+    let mut properties = Map::new();
+    for field in &children {
+        properties.insert(key_of(field.path).to_owned(), value_of(kind, field));
+    }
+    let required: Vec<&str> = children
+        .iter()
+        .filter(|field| field.default == REQUIRED)
+        .map(|field| key_of(field.path))
+        .collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn value_of(kind: Kind, field: &Field) -> Value {
+    let mut schema = match field.kind {
+        Type::Text => json!({ "type": "string" }),
+        Type::Bool => json!({ "type": "boolean" }),
+        Type::Integer => json!({ "type": "integer" }),
+        Type::Duration => json!({ "type": "string", "pattern": DURATION }),
+        Type::Word(choices) => enumeration(choices),
+        Type::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        Type::Choices(choices) => json!({ "type": "array", "items": enumeration(choices) }),
+        Type::TextMap if format!("{}.", field.path) == ANNOTATIONS => annotations(kind),
+        Type::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        Type::Object => mapping(kind, field.path),
+        Type::Objects => json!({ "type": "array", "items": mapping(kind, field.path) }),
+        Type::SecretRef => json!({
+            "type": "object",
+            "properties": { "name": { "type": "string" }, "key": { "type": "string" } },
+            "required": ["name"],
+            "additionalProperties": false,
+        }),
+        Type::Anything => json!({}),
+    };
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("description".to_owned(), json!(field.rule));
+    }
+    schema
+}
+
+fn enumeration(choices: Choices) -> Value {
+    json!({ "enum": choices.list().collect::<Vec<_>>() })
+}
+
+/// Any annotations, but of certctl's own only those that there are.
+fn annotations(kind: Kind) -> Value {
+    let text = json!({ "type": "string" });
+    let mut properties = Map::new();
+    if kind != Kind::Secret {
+        for field in table::section("Annotations") {
+            properties.insert(
+                key_of(field.path).to_owned(),
+                json!({ "type": "string", "description": field.rule }),
+            );
+        }
+    }
+    let mut schema = json!({
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": text,
+    });
+    if kind != Kind::Secret
+        && let Some(object) = schema.as_object_mut()
+    {
+        let known: Vec<&str> =
+            table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
+        let is_ours = json!({ "pattern": "^certctl/" });
+        let names = json!({ "if": is_ours, "then": { "enum": known } });
+        object.insert("propertyNames".to_owned(), names);
+    }
+    schema
+}
+
+/// The kind of several manifests in one.
+const LIST: &str = "List";
+
+pub(crate) const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
+
+/// Go's durations, as far as they are not negative.
+const DURATION: &str = "^([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$|^0$";

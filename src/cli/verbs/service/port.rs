@@ -1,0 +1,67 @@
+//! The port of the HTTP-01 listener between two runs.
+//!
+//! Held so that no other program takes it, and a CA that comes late gets an answer. It is answered
+//! from the folder of tokens, so a run by hand meanwhile shares it. Where no other process could
+//! share it (no runtime folder) it is not held: that run could not listen.
+
+use jiff::Timestamp;
+
+use crate::cli::shell::Shell;
+use crate::cli::verbs::doctor::Use;
+use crate::engine::ports::{Clock as _, SystemClock};
+use crate::solver::http01::{Hits, Listener, TokenFolder, listener_addresses};
+use crate::store::{OpenMode, StateDirectory};
+use crate::workspace::{Request, Workspace};
+
+/// The listener, while it is held.
+#[derive(Debug, Default)]
+pub(super) struct Port {
+    held: Option<Listener>,
+    /// Whether a manifest needs it, and when the index that knew all of them was written: without a
+    /// newer one, no manifest has changed.
+    needed: Option<(Timestamp, bool)>,
+}
+
+impl Port {
+    /// Leaves the port to a run.
+    pub(super) fn release(&mut self) {
+        self.held = None;
+    }
+
+    /// Holds the port if the manifests need it and it is free. The runs report what prevents that.
+    pub(super) async fn hold(&mut self, shell: &Shell) {
+        match Box::pin(self.listen(shell)).await {
+            Ok(listener) => self.held = listener,
+            Err(error) => tracing::debug!(%error, "the port is not held"),
+        }
+    }
+
+    async fn listen(
+        &mut self,
+        shell: &Shell,
+    ) -> Result<Option<Listener>, Box<dyn std::error::Error>> {
+        let settings = shell.settings()?;
+        let addresses = listener_addresses(&settings.http01_listen);
+        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite)?;
+        let written = state.index_written();
+        let is_needed = match (self.needed, written) {
+            (Some((of, is_needed)), Some(written)) if of == written => is_needed,
+            _ => is_needed(Workspace::open(settings).await?)?,
+        };
+        self.needed = written.map(|written| (written, is_needed));
+        let tokens = TokenFolder::open_shared(&state.http01_path())?;
+        if !is_needed || !tokens.is_shared() {
+            return Ok(None);
+        }
+        let hits = Hits::new(|| SystemClock.now());
+        Ok(Some(Listener::bind(&addresses, Vec::new(), &tokens, &hits)?))
+    }
+}
+
+/// Whether a challenge of a Certificate is answered by the listener at its usual address.
+fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error>> {
+    let request = Request::default();
+    let selection = workspace.select(&request);
+    let targets = workspace.targets(&request, selection)?;
+    Ok(Use::of_tasks(&targets.tasks).iter().any(Use::needs_usual_port))
+}

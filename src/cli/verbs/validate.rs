@@ -1,0 +1,236 @@
+//! `certctl validate`: manifests, offline; the state says who owns a Secret that several want.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::command_tree::Example;
+use crate::cli::environment::SYSTEM_CONFIG;
+use crate::cli::error::CliError;
+use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::folders;
+use crate::cli::global::Format;
+use crate::cli::render::document::{self, Items};
+use crate::cli::render::message::Level;
+use crate::cli::render::output;
+use crate::cli::render::text::Text;
+use crate::cli::run::on_one_thread;
+use crate::cli::shell::Shell;
+use crate::cli::targets::{recorded, refused, request, show};
+use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::doctor;
+use crate::cli::words::count::count;
+use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
+use crate::resource::NamespacedName;
+use crate::trust::can_be_listed;
+use crate::workspace::{Scope, Settings, Workspace, narrow};
+
+/// Check manifests, offline.
+///
+/// Checks what they need of this host, too: hooks, outputs, solver programs, secrets and webroots.
+/// What is missing is a warning where there is no config directory; a missing webroot always is.
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
+    /// config directory]
+    #[arg(value_name = "NAME|FILE|DIR|-")]
+    pub targets: Vec<OsString>,
+    /// Exit with 3 for warnings, too.
+    #[arg(long)]
+    pub strict: bool,
+    /// Check this host as well, as `doctor --offline` does; end in 3 if something is wrong.
+    #[arg(long)]
+    pub host: bool,
+}
+
+impl VerbArgs for ValidateArgs {
+    const NEEDS_SETTINGS: bool = true;
+    const WRITES_METRICS: bool = false;
+    const EXAMPLES: &'static [Example] = &[
+        Example::new("certctl validate web.yaml", "Check one file."),
+        Example::new(
+            "certctl validate --strict deploy/certificates",
+            "Check a folder; warnings fail, too.",
+        ),
+    ];
+
+    fn acts_as_owner(&self, has_files: bool) -> bool {
+        // A draft may lie where root alone can read it.
+        self.targets.is_empty() && !has_files
+    }
+
+    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+        validate(self, shell)
+    }
+}
+
+/// Reads the manifests and reports all errors.
+pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let request = request(shell, &args.targets)?;
+    let has_names = !request.names.is_empty();
+    let mut named = request.sources.clone();
+    named.extend(shell.files()?);
+    let is_of_files = !named.is_empty() && !has_names;
+    let mut sources = named.clone();
+    sources.extend(recorded(shell, &request));
+    let mut has_folder = false;
+    // A name, and what a file refers to, is looked up wherever a run reads manifests.
+    match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
+        Ok(config) if !manifest::is_gone(&config.path) => {
+            has_folder = true;
+            sources.push(Source::Directory(config.path));
+        }
+        Ok(config) if sources.is_empty() => return nothing_there(args, shell, &config.path),
+        Err(error) if !is_of_files => return Err(error.into()),
+        Ok(_) | Err(_) => {}
+    }
+    let is_draft = is_of_files && !args.host && !has_folder && folders::unread(shell).is_some();
+    // What a draft refers to is there, too.
+    if is_draft && can_be_listed(Path::new(SYSTEM_CONFIG)) {
+        sources.push(Source::Directory(SYSTEM_CONFIG.into()));
+    }
+    let given = if is_of_files { &named } else { &sources };
+    let places: Vec<String> = given.iter().filter_map(place).collect();
+    let options = manifest::Options { reads_untrusted: true, ..manifest::Options::default() };
+    let mut manifests = Manifests::new(options);
+    let mut loaded = manifests.load(&sources);
+    let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
+    if is_of_files {
+        manifest::prefer(&mut loaded, &whole);
+    }
+    let settings = shell.settings().ok();
+    manifest::check_references_of(&mut loaded, |conflict| {
+        let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
+        known.ok().flatten()
+    });
+    if has_names || is_of_files {
+        narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
+    }
+    if !is_draft {
+        let settings = shell.settings().or_else(|_| shell.settings_at(PathBuf::new()));
+        let unmet = settings?.unmet(&loaded);
+        loaded.diagnostics.extend(unmet);
+    }
+    let placeholders = manifest::placeholders(&loaded);
+    loaded.diagnostics.extend(placeholders);
+    let idle = loaded.holding_nothing(given);
+    loaded.diagnostics.extend(idle);
+    let code = report(args, shell, &loaded, &places)?;
+    if is_draft {
+        shell.output.talk(Level::Info, of_schedule());
+    }
+    Ok(code)
+}
+
+/// What is said of hooks and folders that a command of this user cannot judge.
+fn of_schedule() -> Text {
+    let mut text = Text::from(format!(
+        "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
+         the file is in {SYSTEM_CONFIG}: "
+    ));
+    text.whole(&folders::sudo(" validate"));
+    text
+}
+
+/// The files that were read, and those that cannot be.
+fn files_of(loaded: &Loaded) -> BTreeSet<PathBuf> {
+    let wrong = loaded.diagnostics.iter().map(|found| &found.path);
+    loaded.files.iter().chain(wrong).cloned().collect()
+}
+
+/// There is no config directory, and nothing else is named.
+fn nothing_there(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    config: &Path,
+) -> Result<Vec<Ending>, CliError> {
+    let message =
+        format!("there is no config directory {}", output::escape(&config.to_string_lossy()));
+    if args.host {
+        let host = doctor::of_host(shell, &Loaded::default())?;
+        doctor::add(shell, &host)?;
+    }
+    Err(CliError::new(ExitCode::Manifest, message)
+        .of_absence()
+        .trying_any(&[("certctl validate FILE", "or put manifests into that directory")]))
+}
+
+/// Prints what is wrong, in the manifests and with --host in this host.
+fn report(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    loaded: &Loaded,
+    places: &[String],
+) -> Result<Vec<Ending>, CliError> {
+    match shell.global.format() {
+        format @ (Format::Json | Format::Yaml) => {
+            let items = Items { items: &loaded.diagnostics };
+            shell.output.data(&document::text(&items, format)?)?;
+        }
+        Format::Text | Format::Wide | Format::Name | Format::Prometheus => show(shell, loaded),
+    }
+    let valid = judged(args, shell, loaded, places);
+    if !args.host {
+        return valid.map(|()| Vec::new());
+    }
+    let host = doctor::of_host(shell, loaded)?;
+    doctor::add(shell, &host)?;
+    valid?;
+    let wrong = host.iter().filter(|finding| finding.is_wrong()).count();
+    if wrong > 0 {
+        let message = format!("{} of this host failed", count(wrong, "check"));
+        return Err(CliError::new(ExitCode::Manifest, message));
+    }
+    Ok(Vec::new())
+}
+
+/// The error of manifests that are not valid; else says that they are.
+fn judged(
+    args: &ValidateArgs,
+    shell: &mut Shell,
+    loaded: &Loaded,
+    places: &[String],
+) -> Result<(), CliError> {
+    if loaded.has_errors() {
+        return Err(refused(loaded));
+    }
+    if loaded.files.is_empty() {
+        let message = format!("no manifest found in {}", places.join(", "));
+        return Err(CliError::new(ExitCode::Manifest, message)
+            .trying_any(&[("certctl validate FILE", "manifests end in .yaml, .yml or .json")]));
+    }
+    let (_, warnings) = manifest::count(&loaded.diagnostics);
+    if args.strict && warnings > 0 {
+        return Err(refused(loaded));
+    }
+    shell.output.talk(
+        Level::Info,
+        format!(
+            "{}, {} in {}: valid, {}",
+            count(loaded.certificates.len(), "Certificate"),
+            count(loaded.issuers.len(), "Issuer"),
+            count(loaded.files.len(), "file"),
+            count(warnings, "warning")
+        ),
+    );
+    Ok(())
+}
+
+/// Which of several Certificates with the same Secret owns it, if the state knows one of them.
+async fn owner(settings: Settings, of: &Conflict) -> Result<Option<NamespacedName>, CliError> {
+    let names = of.certificates.iter().cloned().collect();
+    let workspace = Workspace::open_scoped(settings, Scope::Only(names)).await?;
+    Ok(workspace.owner(of).filter(|_| !workspace.records().is_empty()))
+}
+
+/// The paths searched for manifests.
+fn place(source: &Source) -> Option<String> {
+    match source {
+        Source::Directory(path) | Source::File(path) => {
+            Some(output::escape(&path.to_string_lossy()).into_owned())
+        }
+        Source::Stdin(_) => None,
+    }
+}

@@ -1,0 +1,139 @@
+use clap::Parser as _;
+
+use super::*;
+use crate::cli::args::Arguments;
+use crate::cli::golden::golden;
+
+const SUBJECT: Subject<'static> = Subject {
+    certificate: "web",
+    issuer: "le",
+    name: "www.example.com",
+    proof: None,
+    is_registration: false,
+};
+
+fn subjects() -> [(&'static str, Subject<'static>); 4] {
+    [
+        ("", SUBJECT),
+        (" (newAccount)", Subject { is_registration: true, ..SUBJECT }),
+        (" (http-01)", Subject { proof: Some(&ChallengeType::Http01), ..SUBJECT }),
+        (" (dns-01)", Subject { proof: Some(&ChallengeType::Dns01), ..SUBJECT }),
+    ]
+}
+
+/// Everything that is said of a kind, however the name was to be proven.
+fn texts(kind: &str) -> String {
+    let mut text = String::new();
+    let mut before = None;
+    for (word, subject) in subjects() {
+        let advice = of_problem(kind, &subject);
+        if advice == before {
+            continue;
+        }
+        if let Some(Advice { cause, remedy, command }) = &advice {
+            let command = command.as_deref().unwrap_or("-");
+            text = format!("{text}{kind}{word}\n  {cause}\n  {remedy}\n  {command}\n");
+        }
+        before = advice;
+    }
+    text
+}
+
+#[test]
+fn each_kind_of_refusal_has_its_cause_and_what_to_do() {
+    let mut kinds: Vec<&str> = ROWS.iter().map(|row| row.kind).collect();
+    kinds.dedup();
+    let text: String = kinds.iter().map(|kind| texts(kind)).collect();
+    golden("words/advice/causes.txt", &text);
+}
+
+#[test]
+fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
+    for kind in [
+        "accountDoesNotExist",
+        "badCSR",
+        "badPublicKey",
+        "badSignatureAlgorithm",
+        "caa",
+        "compound",
+        "connection",
+        "dns",
+        "externalAccountRequired",
+        "incorrectResponse",
+        "invalidContact",
+        "invalidProfile",
+        "malformed",
+        "orderNotReady",
+        "rateLimited",
+        "paused",
+        "rejectedIdentifier",
+        "serverInternal",
+        "tls",
+        "unauthorized",
+        "unsupportedContact",
+        "unsupportedIdentifier",
+        "userActionRequired",
+    ] {
+        for (word, subject) in subjects() {
+            assert!(of_problem(kind, &subject).is_some(), "{kind}{word}");
+        }
+    }
+    assert_eq!(of_problem("somethingNew", &SUBJECT), None);
+    assert_eq!(of_problem("", &SUBJECT), None);
+}
+
+#[test]
+fn the_commands_that_are_advised_are_commands() {
+    let mut advised = Vec::new();
+    for row in ROWS {
+        for (_, subject) in subjects() {
+            let advice = of_problem(row.kind, &subject);
+            let Advice { cause, remedy, command } = advice.unwrap();
+            advised.extend(command);
+            for text in [cause, remedy] {
+                let commands = text.split("certctl ").skip(1).map(|rest| {
+                    let end = rest.find([')', ';', ',']).unwrap_or(rest.len());
+                    let words = rest[..end].split(' ').take_while(|word| {
+                        word.starts_with("--")
+                            || [
+                                "account", "check", "acme", "register", "rehearse", "renew", "web",
+                                "le",
+                            ]
+                            .contains(word)
+                    });
+                    let words: Vec<&str> = words.collect();
+                    format!("certctl {}", words.join(" "))
+                });
+                advised.extend(commands.filter(|line| line != "certctl "));
+            }
+        }
+    }
+    for check in [ChallengeType::Http01, ChallengeType::Dns01] {
+        advised.extend(check_of(&check, "www.example.com"));
+    }
+    for class in [FailureClass::Unreachable, FailureClass::State] {
+        advised.extend(of_class(class, &SUBJECT).unwrap().command);
+    }
+    for line in advised {
+        assert!(Arguments::try_parse_from(line.split(' ')).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn the_time_of_a_limit_is_read_from_the_detail() {
+    let end: Timestamp = "2026-11-21T05:40:00Z".parse().unwrap();
+    for (detail, time) in [
+        (
+            "too many certificates (5) already issued: retry after 2026-11-21 05:40:00 UTC: see https://x",
+            Some(end),
+        ),
+        ("too many, retry after 2026-11-21T05:40:00Z.", Some(end)),
+        ("retry after 2026-11-21 05:40:00 CET", None),
+        ("retry after an hour", None),
+        ("retry after", None),
+        ("retry after ", None),
+        ("too many", None),
+    ] {
+        assert_eq!(retry_time(detail), time, "{detail}");
+    }
+}

@@ -1,0 +1,96 @@
+//! What to do next, as a value.
+//!
+//! Contract: where a hint is made, it is known what it is; its text is never read again.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::resource::{Fix, NamespacedName};
+
+/// What to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// One command of certctl.
+    Command(String),
+    /// Several commands of certctl, each with what it is for, or nothing.
+    Commands(Vec<(String, String)>),
+    /// The same call, by sudo, with these words behind that.
+    Again(String),
+    /// A command line of other programs; printed as it stands.
+    Shell(String),
+    /// A sentence; printed as it stands.
+    Text(String),
+}
+
+impl Hint {
+    /// The command to copy, where it is one.
+    pub(in crate::cli) fn command(&self) -> Option<&str> {
+        match self {
+            Self::Command(line) | Self::Shell(line) => Some(line),
+            Self::Commands(_) | Self::Again(_) | Self::Text(_) => None,
+        }
+    }
+
+    /// What was probably meant by a word of the line.
+    pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
+        Self::Text(format!("{} instead of `{word}`", any(by, "")))
+    }
+
+    /// What goes on without a question.
+    pub(in crate::cli) fn without_warning() -> Self {
+        Self::Text("without this warning: --yes".to_owned())
+    }
+
+    /// The same of the value of a flag.
+    pub(in crate::cli) fn value(flag: &str, by: &[String]) -> Self {
+        Self::Text(any(by, &format!("{flag} ")))
+    }
+}
+
+/// Any of these, each behind the same words.
+fn any(of: &[String], begin: &str) -> String {
+    of.iter().map(|one| format!("`{begin}{one}`")).collect::<Vec<_>>().join(" or ")
+}
+
+impl From<Fix> for Hint {
+    fn from(fix: Fix) -> Self {
+        match fix {
+            Fix::Certctl(line) => Self::Command(line),
+            Fix::Command(line) => Self::Shell(line),
+            Fix::Advice(text) => Self::Text(text),
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(text) | Self::Shell(text) | Self::Text(text) => f.write_str(text),
+            Self::Again(words) => write!(f, "the same with sudo{words}"),
+            Self::Commands(lines) => {
+                let line = |(line, note): &(String, String)| {
+                    if note.is_empty() { line.clone() } else { format!("{line} # {note}") }
+                };
+                f.write_str(&lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+            }
+        }
+    }
+}
+
+/// As its text.
+impl Serialize for Hint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The name alone in the default namespace, else with its namespace.
+pub(crate) fn short(name: &NamespacedName) -> String {
+    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
+}
+
+/// The same of the printed form of a name.
+pub(crate) fn short_form(name: &str) -> &str {
+    name.strip_prefix("default/").unwrap_or(name)
+}
