@@ -109,7 +109,7 @@ verbs! {
     Schema(crate::cli::verbs::schema::SchemaArgs),
     Version(crate::cli::verbs::version::VersionArgs),
     Completion(crate::cli::completion::script::CompletionArgs),
-    Man(crate::cli::man::ManArgs),
+    Man(crate::cli::verbs::man::ManArgs),
     Help(crate::cli::verbs::help::HelpArgs),
 }
 

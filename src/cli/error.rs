@@ -116,6 +116,12 @@ impl From<EnvironmentError> for CliError {
     }
 }
 
+impl From<serde_json::Error> for CliError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(ExitCode::Failed, error)
+    }
+}
+
 impl From<LogError> for CliError {
     fn from(error: LogError) -> Self {
         Self::new(ExitCode::Usage, error).hinted("CERTCTL_LOG=certctl=debug,certctl::acme=trace")

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
-use crate::cli::render::output::{LogFormat, When};
 use crate::cli::value_parser::{self, HostPort};
 use crate::resource::GoDuration;
 use crate::workspace::selector::LabelSelector;
@@ -149,6 +148,32 @@ impl GlobalArgs {
     pub fn format(&self) -> Format {
         self.output.unwrap_or_default()
     }
+}
+
+/// `--log-format`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Text; without times on a terminal.
+    #[default]
+    Auto,
+    /// Text lines that begin with the time.
+    Text,
+    /// One JSON object per line.
+    Json,
+    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
+    Github,
+}
+
+/// `auto`, `always` or `never`: for colours and progress bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// When the stream is a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// `--hooks`.

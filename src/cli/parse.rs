@@ -13,7 +13,7 @@ use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 use crate::cli::args::{Arguments, VERBS};
 use crate::cli::config::{self, Config};
 use crate::cli::environment::Environment;
-use crate::cli::render::output::LogFormat;
+use crate::cli::global::LogFormat;
 use crate::cli::synonym::without_destructive;
 use crate::cli::verbs::help::tree::whole;
 

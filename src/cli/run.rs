@@ -33,7 +33,8 @@ pub(crate) async fn run(
     tasks: &[Task],
     job: Job,
 ) -> Result<Vec<Report>, CliError> {
-    let progress = Rc::new(Progress::new(shell, tasks.len()));
+    let progress =
+        Rc::new(Progress::new(&shell.output, &shell.global, &shell.environment, tasks.len()));
     let reports = run_with(workspace, tasks, job, Rc::clone(&progress)).await;
     progress.finish();
     reports
@@ -60,7 +61,7 @@ pub(crate) async fn conclude(
     has_errors: bool,
     now: Timestamp,
 ) -> Result<Vec<Ending>, CliError> {
-    let mut style = Style::of(shell, now);
+    let mut style = Style::of(&shell.output, &shell.environment, now);
     let is_many = shell.output.talks_to_terminal() && reports.len() > MANY;
     // What a log would leave out, too.
     let is_quiet =

@@ -19,10 +19,12 @@ use crate::cli::render::document::{self, Documents};
 use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::{Output, UNATTENDED};
 use crate::cli::render::text::Text;
+use crate::cli::render::{Scene, Width};
 use crate::cli::result::Results;
-use crate::cli::verbs::status::Width;
 use crate::cli::words::hint::Hint;
+use crate::cli::words::time;
 use crate::controller::Intervals;
+use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
 use crate::resource::PUBLISHED;
@@ -58,6 +60,17 @@ pub struct Shell {
 }
 
 impl Shell {
+    /// Time, zone, format and terminal of what is printed now.
+    pub(crate) fn scene(&self) -> Scene {
+        Scene {
+            now: SystemClock.now(),
+            zone: time::system_zone(),
+            color: self.output.data_has_color(),
+            format: self.global.format(),
+            width: Width::of_stdout(self.environment.is_utf8()),
+        }
+    }
+
     /// How many columns a line on stdout has.
     pub(crate) fn columns(&self) -> usize {
         let width = Width::of_stdout(self.environment.is_utf8());

@@ -36,7 +36,7 @@ impl Certificate {
 /// Generates the spec from the table of its fields: the struct with serde, and the description of
 /// each field. A row is the field, its name and its type in Rust; its type for users, which program
 /// uses it, and `default` and `example` where there are any. Its comment is the help text; fields
-/// of nested mappings are described in `cli/verbs/explain/fields.txt`.
+/// of nested mappings are described in `cli/words/field/fields.txt`.
 macro_rules! spec {
     (
         required {$(

@@ -16,10 +16,10 @@ use super::line::Line;
 use super::position::Position;
 
 use crate::cli::args::Arguments;
-use crate::cli::verbs::explain::field::{Field, Kind, Type};
-use crate::cli::verbs::explain::{ANNOTATIONS, all, below};
 use crate::cli::verbs::help::topic::TOPICS;
 use crate::cli::verbs::status::Noun;
+use crate::cli::words::field::{ANNOTATIONS, all, below};
+use crate::cli::words::field::{Field, Kind, Type};
 use crate::resource::{NamespacedName, RevocationReason};
 
 /// The most candidates that get a state: longer lists are not readable.

@@ -1,7 +1,7 @@
 //! The fields of certctl.yaml(5): those of `certctl explain`, as a manual page.
 
-use crate::cli::verbs::explain::field::{Field, REQUIRED, Type, Used};
-use crate::cli::verbs::explain::{ANNOTATIONS, table};
+use crate::cli::words::field::{ANNOTATIONS, table};
+use crate::cli::words::field::{Field, REQUIRED, Type, Used};
 
 /// A section for each part of the table, as text for man(1).
 pub(super) fn sections() -> String {
@@ -46,8 +46,8 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::verbs::explain::all;
-    use crate::cli::verbs::explain::field::Kind;
+    use crate::cli::words::field::Kind;
+    use crate::cli::words::field::all;
 
     #[test]
     fn every_field_of_every_kind_is_on_the_page() {

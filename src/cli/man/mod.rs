@@ -1,4 +1,4 @@
-//! `certctl man`: the manual, generated from the tree of verbs and flags and the texts beside this
+//! The manual, generated from the tree of verbs and flags and the texts beside this
 //! file.
 //!
 //! The same pages are kept in `man/`; a test below fails when they are stale and writes them anew
@@ -7,52 +7,13 @@
 
 mod fields;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::{Arg, Args, Command};
+use clap::{Arg, Command};
 use clap_mangen::Man;
 
 use crate::cli::command_tree::{Example, Verbs};
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, MEANINGS};
-use crate::cli::files::put;
-use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs;
-
-/// Write the manual into a folder, or print a page of it
-///
-/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7
-/// too; `certctl man issue` prints that of a verb, for `man -l -`.
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
-pub struct ManArgs {
-    /// Folder for all pages, created if missing; or the page to print, such as `issue`.
-    #[arg(value_name = "DIR|PAGE")]
-    pub target: Option<PathBuf>,
-}
-
-impl VerbArgs for ManArgs {
-    const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[Example::new(
-        "certctl man /usr/local/share/man/man1",
-        "Write every page, of sections 5 and 7, too.",
-    )];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        false
-    }
-
-    fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        let word = self.target.as_deref().unwrap_or(Path::new("certctl"));
-        match (pages(&shell.verbs).into_iter().find(|page| page.is_named(word)), &self.target) {
-            (Some(page), _) => shell.output.data(&page.text)?,
-            (None, Some(folder)) => drop(write(&shell.verbs, folder)?),
-            (None, None) => {}
-        }
-        Ok(Vec::new())
-    }
-}
+use crate::cli::exit::MEANINGS;
 
 /// One page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +27,7 @@ pub struct Page {
 impl Page {
     /// Whether this word is its name, with or without `certctl-` before it. `./issue` is a path, and
     /// no name.
-    fn is_named(&self, word: &Path) -> bool {
+    pub(in crate::cli) fn is_named(&self, word: &Path) -> bool {
         let name = self.file.rsplit_once('.').map_or(self.file.as_str(), |(name, _)| name);
         let short = name.strip_prefix("certctl-").unwrap_or(name);
         word.to_str().is_some_and(|word| word == name || word == short)
@@ -212,14 +173,6 @@ fn escaped(name: &str) -> String {
     name.replace('-', "\\-")
 }
 
-/// Writes the pages into a folder, which is made when it is missing; returns how many.
-pub fn write(verbs: &Verbs, folder: &Path) -> Result<usize, CliError> {
-    let pages = pages(verbs);
-    let files: Vec<_> = pages.iter().map(|page| (page.file.as_str(), page.text.as_str())).collect();
-    put(folder, &files)?;
-    Ok(pages.len())
-}
-
 const APOSTROPHE: &str = ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n";
 const SEE_ALSO: &str = ".BR certctl.yaml (5),\n.BR certctl\\-exit\\-codes (7),\n\
                         .BR certctl\\-failures (7),\n.BR certctl\\-hooks (7),\n.BR certctl\\-port\\-80 (7),\n.BR certctl\\-renewal (7)\n";
@@ -245,7 +198,9 @@ mod tests {
             for entry in std::fs::read_dir(&folder).into_iter().flatten() {
                 std::fs::remove_file(entry.unwrap().path()).unwrap();
             }
-            assert_eq!(write(&VERBS, &folder).unwrap(), pages.len());
+            for page in &pages {
+                std::fs::write(folder.join(&page.file), &page.text).unwrap();
+            }
         }
         let committed: BTreeSet<String> = std::fs::read_dir(&folder)
             .into_iter()

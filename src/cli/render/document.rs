@@ -11,8 +11,6 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
 use crate::cli::global::Format;
 use crate::cli::render::yaml;
 use crate::resource::escape_json;
@@ -52,7 +50,7 @@ pub(crate) struct Items<'a, T> {
 }
 
 /// As YAML with -o yaml, else as JSON.
-pub(crate) fn text<T: Document>(document: &T, format: Format) -> Result<String, CliError> {
+pub(crate) fn text<T: Document>(document: &T, format: Format) -> serde_json::Result<String> {
     encoded(&Object(document), format)
 }
 
@@ -61,7 +59,7 @@ pub(crate) fn list<T: Serialize>(
     items: &[T],
     by_name: bool,
     format: Format,
-) -> Result<String, CliError>
+) -> serde_json::Result<String>
 where
     for<'a> Items<'a, T>: Document,
 {
@@ -88,7 +86,7 @@ impl Listed {
         Self { format, has_items: false }
     }
 
-    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> Result<String, CliError>
+    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> serde_json::Result<String>
     where
         for<'a> Items<'a, T>: Document,
     {
@@ -102,7 +100,7 @@ impl Listed {
         Ok(before + &lines.join("\n"))
     }
 
-    pub(crate) fn end<T: Serialize>(self) -> Result<String, CliError>
+    pub(crate) fn end<T: Serialize>(self) -> serde_json::Result<String>
     where
         for<'a> Items<'a, T>: Document,
     {
@@ -114,7 +112,7 @@ impl Listed {
     }
 
     /// What stands before and behind the items.
-    fn frame<T: Serialize>(&self) -> Result<(String, String), CliError>
+    fn frame<T: Serialize>(&self) -> serde_json::Result<(String, String)>
     where
         for<'a> Items<'a, T>: Document,
     {
@@ -124,10 +122,9 @@ impl Listed {
     }
 }
 
-fn encoded(object: &impl Serialize, format: Format) -> Result<String, CliError> {
+fn encoded(object: &impl Serialize, format: Format) -> serde_json::Result<String> {
     // Made into a value first, so that keys stand in the order of the alphabet.
-    let value =
-        serde_json::to_value(object).map_err(|error| CliError::new(ExitCode::Failed, error))?;
+    let value = serde_json::to_value(object)?;
     let json = format!("{value:#}\n");
     if format == Format::Yaml {
         yaml::document(&value)

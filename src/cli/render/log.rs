@@ -22,9 +22,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::cli::environment::Environment;
 use crate::cli::global::GlobalArgs;
-use crate::cli::render::output::{AboveLines, LogFormat, Output, Paint, escape};
+use crate::cli::global::LogFormat;
+use crate::cli::render::Width;
+use crate::cli::render::output::{AboveLines, Output, Paint, escape};
 use crate::cli::render::text::fitted;
-use crate::cli::verbs::status::Width;
 use crate::cli::words::hint::short_form;
 use crate::cli::words::time::rfc3339;
 use crate::engine::ports::{Clock, SystemClock};

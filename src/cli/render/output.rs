@@ -14,41 +14,16 @@ use indicatif::MultiProgress;
 use jiff::Timestamp;
 
 use crate::cli::environment::Environment;
+use crate::cli::global::{LogFormat, When};
 use crate::cli::journal;
+use crate::cli::render::Width;
 use crate::cli::render::message::{self, Level, Message};
 pub use crate::cli::render::text::Paint;
 use crate::cli::render::text::Text;
-use crate::cli::verbs::status::Width;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;
 use crate::resource::{defuse_commands, escape_for_stream};
-
-/// `--log-format`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum LogFormat {
-    /// Text; without times on a terminal.
-    #[default]
-    Auto,
-    /// Text lines that begin with the time.
-    Text,
-    /// One JSON object per line.
-    Json,
-    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
-    Github,
-}
-
-/// `auto`, `always` or `never`: for colours and progress bars.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum When {
-    /// When the stream is a terminal.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// stdout and stderr.
 pub struct Output {

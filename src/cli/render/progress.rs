@@ -14,11 +14,13 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 
-use crate::cli::render::output::{When, escape, write_above};
+use crate::cli::environment::Environment;
+use crate::cli::global::{GlobalArgs, When};
+use crate::cli::render::Width;
+use crate::cli::render::output::Output;
+use crate::cli::render::output::{escape, write_above};
 use crate::cli::render::report;
 use crate::cli::render::text::Text;
-use crate::cli::shell::Shell;
-use crate::cli::verbs::status::Width;
 use crate::cli::words::advice;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::time::rfc3339;
@@ -81,19 +83,24 @@ struct Waiting {
 impl Progress {
     /// Lines on stderr for a run over so many certificates, when they are enabled and
     /// stderr is a terminal, and unless `-q` asks for less.
-    pub(crate) fn new(shell: &Shell, certificates: usize) -> Self {
+    pub(crate) fn new(
+        output: &Output,
+        global: &GlobalArgs,
+        environment: &Environment,
+        certificates: usize,
+    ) -> Self {
         // Progress bars are not JSON, and programs do not read them.
-        let talks_json = shell.output.talks_json();
-        let is_watched = shell.output.talks_to_terminal() && !talks_json;
-        let is_quiet = shell.global.quiet > 0;
-        let target = is_drawn(shell.global.progress, is_quiet, is_watched, talks_json).then(|| {
+        let talks_json = output.talks_json();
+        let is_watched = output.talks_to_terminal() && !talks_json;
+        let is_quiet = global.quiet > 0;
+        let target = is_drawn(global.progress, is_quiet, is_watched, talks_json).then(|| {
             if is_watched {
                 return ProgressDrawTarget::stderr_with_hz(HZ);
             }
             ProgressDrawTarget::term_like_with_hz(Box::new(term::Blind), HZ)
         });
-        let style = Style { utf8: shell.environment.is_utf8(), is_alive: true };
-        let interval = shell.global.self_check_interval.0.unsigned_abs();
+        let style = Style { utf8: environment.is_utf8(), is_alive: true };
+        let interval = global.self_check_interval.0.unsigned_abs();
         let patience = if is_watched && target.is_some() { interval * CHECKS } else { SILENCE };
         Self::on(target, style, is_watched, certificates, patience)
     }

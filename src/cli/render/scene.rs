@@ -5,9 +5,7 @@ use jiff::tz::TimeZone;
 
 use super::table::Width;
 use crate::cli::global::Format;
-use crate::cli::shell::Shell;
 use crate::cli::words::time;
-use crate::engine::ports::{Clock as _, SystemClock};
 
 /// Time, zone, format and terminal.
 #[derive(Clone, Debug)]
@@ -23,17 +21,6 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// That of this process, now.
-    pub fn of(shell: &Shell) -> Self {
-        Self {
-            now: SystemClock.now(),
-            zone: time::system_zone(),
-            color: shell.output.data_has_color(),
-            format: shell.global.format(),
-            width: Width::of_stdout(shell.environment.is_utf8()),
-        }
-    }
-
     /// How many columns a line has.
     pub(in crate::cli) fn columns(&self) -> usize {
         self.table_width().map_or(usize::MAX, |width| width.columns)

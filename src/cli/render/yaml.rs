@@ -1,17 +1,15 @@
 //! JSON values as YAML documents.
 
+use serde::ser::Error as _;
 use serde_json::Value;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
 use crate::resource::{escape_json, is_hidden};
 
 /// One document, ending in a line feed. One with characters that YAML leaves as they are, and that
 /// would steer a terminal, is written as JSON, which is YAML too.
-pub fn document(value: &Value) -> Result<String, CliError> {
-    let mut text = serde_yaml::to_string(value).map_err(|error| {
-        CliError::new(ExitCode::Failed, format_args!("cannot write YAML: {error}"))
-    })?;
+pub fn document(value: &Value) -> serde_json::Result<String> {
+    let mut text = serde_yaml::to_string(value)
+        .map_err(|error| serde_json::Error::custom(format_args!("cannot write YAML: {error}")))?;
     if !text.ends_with('\n') {
         text.push('\n');
     }

@@ -11,6 +11,7 @@ pub mod help;
 pub(in crate::cli) mod inspect;
 pub(in crate::cli) mod issue;
 pub(in crate::cli) mod last_run;
+pub mod man;
 pub(in crate::cli) mod metrics_file;
 pub(in crate::cli) mod orphans;
 pub(in crate::cli) mod ping;

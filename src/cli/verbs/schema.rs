@@ -13,7 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::explain::field::Kind;
+use crate::cli::words::field::Kind;
 
 /// Print the JSON Schema of the manifests, for editors, or of the -o json output.
 ///

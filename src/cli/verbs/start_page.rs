@@ -42,7 +42,7 @@ pub(in crate::cli) fn start_page(shell: &mut Shell) -> Result<Vec<Ending>, CliEr
         return Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o json"));
     }
     let settings = shell.settings()?;
-    let scene = Scene::of(shell);
+    let scene = shell.scene();
     let place = Place::of(shell, &settings);
     let text = match on_one_thread(Box::pin(Found::read(shell, settings, &scene)))? {
         Some(found) => {

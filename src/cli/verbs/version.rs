@@ -59,7 +59,7 @@ fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),
         Format::Text | Format::Wide => Ok(text(shell)),
         format @ (Format::Json | Format::Yaml) => {
-            document::text(&VersionDocument::of(shell), format)
+            Ok(document::text(&VersionDocument::of(shell), format)?)
         }
         Format::Name | Format::Prometheus => {
             Err(CliError::new(ExitCode::Usage, "version has no such format")

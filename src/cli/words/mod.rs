@@ -2,6 +2,7 @@
 
 pub(in crate::cli) mod advice;
 pub(in crate::cli) mod count;
+pub mod field;
 pub(in crate::cli) mod hint;
 pub(in crate::cli) mod next;
 pub(in crate::cli) mod order;

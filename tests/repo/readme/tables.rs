@@ -5,8 +5,8 @@
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::VERBS;
 use certctl::cli::verbs::explain::code::CODES;
-use certctl::cli::verbs::explain::field::{Field, Kind, REQUIRED, Type, Used};
-use certctl::cli::verbs::explain::{all, below, key_of, lego};
+use certctl::cli::words::field::{Field, Kind, REQUIRED, Type, Used};
+use certctl::cli::words::field::{all, below, key_of, lego};
 use clap::Command;
 
 /// One table.

@@ -3,8 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::shell::Shell;
-use crate::cli::verbs::status::Width;
+use crate::cli::environment::Environment;
+use crate::cli::render::Width;
+use crate::cli::render::output::Output;
 use crate::cli::words::time;
 
 /// The reader, and the current time.
@@ -24,10 +25,10 @@ pub(crate) struct Style {
 
 impl Style {
     /// For the reader of this process's stderr.
-    pub(crate) fn of(shell: &Shell, now: Timestamp) -> Self {
-        let is_watched = shell.output.talks_to_terminal() && !shell.output.talks_json();
+    pub(crate) fn of(output: &Output, environment: &Environment, now: Timestamp) -> Self {
+        let is_watched = output.talks_to_terminal() && !output.talks_json();
         let zone = is_watched.then(time::system_zone);
-        let utf8 = shell.environment.is_utf8();
+        let utf8 = environment.is_utf8();
         let columns = is_watched.then(Width::of_stderr).flatten();
         Self { now, zone, utf8, names: 0, columns }
     }

@@ -10,11 +10,11 @@ use std::vec;
 use super::print::scalar;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::render::Width;
 use crate::cli::render::message::Level;
 use crate::cli::render::output::escape;
 use crate::cli::render::text::{Text, USUAL, wrap};
 use crate::cli::shell::Shell;
-use crate::cli::verbs::status::Width;
 use crate::trust::home_of_typist;
 
 /// The answer that goes back to the question before.

@@ -148,7 +148,7 @@ async fn runs(
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
     }
-    let scene = Scene { format: Format::Text, ..Scene::of(shell) };
+    let scene = Scene { format: Format::Text, ..shell.scene() };
     let mut certificates = Certificates::default();
     let show = |view: CertificateView| {
         certificates.add(&view);

@@ -1,13 +1,10 @@
 //! `certctl explain`: what a field of a manifest means.
 //!
-//! Contract: one table is the source for this, `certctl schema` and certctl.yaml(5): `fields.txt`;
+//! Contract: one table is the source for this, `certctl schema` and certctl.yaml(5): `words/field/fields.txt`;
 //! a test holds it against what the manifest layer accepts.
 
 pub mod code;
-pub mod field;
-pub mod lego;
 mod provider;
-pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +15,12 @@ use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
+use crate::cli::words::field::{
+    ANNOTATIONS, DNS01, Field, Kind, REQUIRED, Type, all, below, key_of, lego,
+};
 use crate::manifest::nearest_by;
 use crate::resource::ANNOTATION_PREFIX;
 use code::Code;
-use field::{Field, Kind, REQUIRED, Type};
 
 /// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
 #[derive(Debug, Args)]
@@ -156,34 +155,6 @@ fn named(word: &str) -> Vec<String> {
     if exact.is_empty() && !word.is_empty() { pages(&has_word) } else { exact }
 }
 
-/// All fields of a kind, those above before those below.
-pub fn all(kind: Kind) -> Vec<Field> {
-    let own: &[&str] = match kind {
-        Kind::Certificate => &["Annotations", "Certificate"],
-        Kind::Issuer | Kind::ClusterIssuer => &["Annotations", "Issuer"],
-        Kind::Secret => &["Secret"],
-    };
-    let titles = ["Metadata"].into_iter().chain(own.iter().copied()).chain(["Status"]);
-    titles.flat_map(table::section).copied().collect()
-}
-
-/// The last part of a path: a key of its mapping. Annotations have dots in them.
-pub fn key_of(path: &str) -> &str {
-    match path.strip_prefix(ANNOTATIONS) {
-        Some(annotation) if !annotation.is_empty() => annotation,
-        Some(_) | None => path.rsplit('.').next().unwrap_or(path),
-    }
-}
-
-/// The fields right below a path; the kind's own when it is empty.
-pub fn below(kind: Kind, path: &str) -> Vec<Field> {
-    let is_child = |field: &Field| {
-        let parent = field.path.strip_suffix(key_of(field.path)).unwrap_or_default();
-        parent.trim_end_matches('.') == path
-    };
-    all(kind).into_iter().filter(is_child).collect()
-}
-
 /// The description of a field, or of a kind when the path is empty.
 fn page(kind: Kind, path: &str) -> Option<String> {
     let mut text = format!("KIND:      {}\nVERSION:   {}\n", kind.name(), kind.api_version());
@@ -275,8 +246,3 @@ fn unknown(kind: Kind, path: &str) -> CliError {
         None => error.trying(format_args!("certctl explain {word}")),
     }
 }
-
-/// How the paths of the DNS providers' fields begin.
-const DNS01: &str = "spec.acme.solvers.dns01.";
-/// How the paths of annotations begin.
-pub const ANNOTATIONS: &str = "metadata.annotations.";

@@ -130,9 +130,11 @@ fn every_annotation_is_told_and_no_other() {
         .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '-')))
         .filter(|word| word.starts_with("certctl/") && *word != "certctl/zzz")
         .collect();
-    let listed: BTreeSet<&str> =
-        table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-    assert_eq!(listed, known, "left: src/cli/verbs/explain/fields.txt");
+    let listed: BTreeSet<&str> = crate::cli::words::field::table::section("Annotations")
+        .iter()
+        .map(|field| key_of(field.path))
+        .collect();
+    assert_eq!(listed, known, "left: src/cli/words/field/fields.txt");
 }
 
 #[test]

@@ -12,10 +12,10 @@ use clap::{Args, Command};
 use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::render::Width;
 use crate::cli::render::text::USUAL;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::status::Width;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 

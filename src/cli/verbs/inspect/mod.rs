@@ -255,7 +255,7 @@ fn render(
             Ok(text::fitted(&short.unwrap_or_else(|| text::page(report, is_unread)), columns))
         }
         Format::Wide => Ok(text::fitted(&text::page(report, is_unread), columns)),
-        Format::Json | Format::Yaml => document::text(report, format),
+        Format::Json | Format::Yaml => Ok(document::text(report, format)?),
         Format::Name => Ok(format!("{}\n", subject.label)),
     }
 }

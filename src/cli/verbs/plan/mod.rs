@@ -27,7 +27,6 @@ use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::blocked::Blocked;
 use crate::cli::verbs::doctor;
 use crate::cli::verbs::issue::{nothing_found, print_orphans};
-use crate::cli::verbs::status::Scene;
 use crate::cli::words::hint::Hint;
 use crate::engine::Task;
 use crate::engine::ports::{DamageCourse, StoreError};
@@ -87,7 +86,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cl
         if targets.tasks.is_empty() && !targets.has_errors {
             shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
         }
-        let scene = Scene::of(shell);
+        let scene = shell.scene();
         let Plan { mut items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
         let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
         let by_key: BTreeMap<_, &Task> = by_key.collect();

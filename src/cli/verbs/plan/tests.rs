@@ -1,5 +1,6 @@
 use super::render::{names, page};
 use super::*;
+use crate::cli::render::Scene;
 use crate::cli::render::document::Object;
 use crate::controller::Deferral;
 use crate::resource::{IssuerKind, Reason};

@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::verbs::explain::field::{Choices, Field, Kind, REQUIRED, Type};
-use crate::cli::verbs::explain::{ANNOTATIONS, below, key_of, table};
+use crate::cli::words::field::{ANNOTATIONS, below, key_of, table};
+use crate::cli::words::field::{Choices, Field, Kind, REQUIRED, Type};
 
 /// The schema of any manifest that certctl reads.
 ///

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::manifest::{any, of};
-use crate::cli::verbs::explain::field::Kind;
+use crate::cli::words::field::Kind;
 
 /// What an editor shows: the place and the message of each mistake, without the rules above it.
 fn mistakes(schema: &Value, document: &Value) -> Vec<String> {

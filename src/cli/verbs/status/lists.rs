@@ -7,7 +7,6 @@ use crate::cli::render::Scene;
 use crate::cli::render::table::{Cell, listed};
 use crate::cli::words::order::{identifier, type_word};
 
-use crate::cli::error::CliError;
 use crate::cli::global::Format;
 use crate::cli::render::document::{self, Listed};
 use crate::cli::render::output::Paint;
@@ -99,7 +98,7 @@ impl<'a> Object<'a> {
     }
 
     /// What it adds to a list for programs.
-    pub(super) fn listed(self, listed: &mut Listed) -> Result<String, CliError> {
+    pub(super) fn listed(self, listed: &mut Listed) -> serde_json::Result<String> {
         match self {
             Self::Request(request) => listed.item(&document::Object(objects::request(request))),
             Self::Order(order) => listed.item(&document::Object(objects::order(order))),
@@ -150,7 +149,12 @@ impl Documents {
     }
 
     /// The text.
-    pub(super) fn end(self, noun: Noun, by_name: bool, format: Format) -> Result<String, CliError> {
+    pub(super) fn end(
+        self,
+        noun: Noun,
+        by_name: bool,
+        format: Format,
+    ) -> serde_json::Result<String> {
         match noun {
             Noun::Order => document::list(&self.orders, by_name, format),
             Noun::Challenge => document::list(&self.challenges, by_name, format),
@@ -162,7 +166,7 @@ impl Documents {
 }
 
 /// What ends a list for programs.
-pub(super) fn end(noun: Noun, listed: Listed) -> Result<String, CliError> {
+pub(super) fn end(noun: Noun, listed: Listed) -> serde_json::Result<String> {
     match noun {
         Noun::Order => listed.end::<document::Object<OrderObject>>(),
         Noun::Challenge => listed.end::<document::Object<ChallengeObject>>(),

@@ -126,7 +126,7 @@ impl<'s> Listing<'s> {
     }
 
     /// What is to be written for one more.
-    pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
+    pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
         let is_first = std::mem::replace(&mut self.is_empty, false);
         self.needs_attention |= !view.outlook.state.is_well();
@@ -200,7 +200,7 @@ pub fn issuers(
         }
         Format::Json | Format::Yaml => {
             let objects: Vec<_> = found.into_iter().map(objects::issuer).collect();
-            document::list(&objects, names.len() == 1, scene.format)
+            Ok(document::list(&objects, names.len() == 1, scene.format)?)
         }
         Format::Name => {
             let line = |view: &&IssuerView| {
@@ -251,7 +251,7 @@ impl<'s> ObjectListing<'s> {
     }
 
     /// What is to be written for those of one more certificate.
-    pub(crate) fn add(&mut self, view: &CertificateView) -> Result<String, CliError> {
+    pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
         let (scene, mut text) = (self.scene, String::new());
         for object in lists::Object::of(self.noun, view) {
             let (namespace, name) = (object.namespace(), object.name());
@@ -285,8 +285,10 @@ impl<'s> ObjectListing<'s> {
             ObjectBody::Table(rows) => {
                 Ok(lists::objects(noun, &rows, scene.format == Format::Wide, scene))
             }
-            ObjectBody::Named(documents) => documents.end(noun, names.len() == 1, scene.format),
-            ObjectBody::Objects(listed) => lists::end(noun, listed),
+            ObjectBody::Named(documents) => {
+                Ok(documents.end(noun, names.len() == 1, scene.format)?)
+            }
+            ObjectBody::Objects(listed) => Ok(lists::end(noun, listed)?),
             ObjectBody::Names(names) => Ok(names),
         }
     }

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
 use crate::cli::render::document::Object;
-use crate::cli::verbs::explain::field::Kind;
 use crate::cli::verbs::schema::manifest::mapping;
+use crate::cli::words::field::Kind;
 use crate::cli::words::state::undeployed;
 use crate::resource::{
     CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,

@@ -120,7 +120,7 @@ fn show_all(
         show(shell, &selection.loaded);
         warn_of_named_folder(shell, &selection.loaded);
         let targets = workspace.targets(&request, selection)?;
-        let scene = Scene::of(shell);
+        let scene = shell.scene();
         match noun {
             Noun::Certificate => {
                 let extent = if names.is_empty() { Extent::Line } else { extent };

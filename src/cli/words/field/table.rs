@@ -5,8 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::field::REQUIRED;
-use super::field::{Choices, Field, Type, Used};
+use super::{Choices, Field, REQUIRED, Type, Used};
 use crate::resource::dns01::{FieldKind, SettingsTable};
 use crate::resource::{CertificateSpec, Dns01Provider};
 
