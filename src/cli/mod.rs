@@ -37,6 +37,7 @@ mod setting;
 mod signal;
 mod synonym;
 mod targets;
+mod terminal;
 mod verb;
 pub mod verbs;
 pub mod words;

@@ -1,4 +1,4 @@
-//! What output looks like: the scene that it is made for, and tables.
+//! What output looks like: messages, pages, tables and documents.
 
 pub(in crate::cli) mod document;
 pub mod log;
@@ -6,10 +6,9 @@ pub mod message;
 pub mod output;
 pub(in crate::cli) mod progress;
 pub(in crate::cli) mod report;
-mod scene;
 pub(in crate::cli) mod table;
 pub(in crate::cli) mod text;
 pub mod yaml;
 
-pub use scene::Scene;
-pub use table::Width;
+pub use crate::cli::terminal::Width;
+pub use crate::cli::words::Scene;

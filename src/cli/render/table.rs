@@ -1,10 +1,10 @@
 //! Aligned columns for people.
 
 use std::borrow::Cow;
-use std::os::fd::AsFd;
 
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::wrap;
+use crate::cli::terminal::Width;
 
 /// One entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]
@@ -76,35 +76,6 @@ impl<T: AsRef<str>> From<T> for Cell {
         let text = if text.is_empty() { NOTHING.to_owned() } else { text };
         Self { text, ..Self::blank() }
     }
-}
-
-/// The width that a table has on a terminal, in columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width {
-    /// How many.
-    pub columns: usize,
-    /// Whether more than ASCII can be shown.
-    pub utf8: bool,
-}
-
-impl Width {
-    /// That of the terminal on stdout; `None` when it is none.
-    pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
-        let (columns, _) = size_of(std::io::stdout())?;
-        columns.map(|columns| Self { columns, utf8 })
-    }
-
-    /// The columns of the terminal on stderr; `None` when it is none.
-    pub(crate) fn of_stderr() -> Option<usize> {
-        size_of(std::io::stderr())?.0
-    }
-}
-
-/// The columns and rows of a terminal, as far as it knows them; `None` when it is none.
-fn size_of(terminal: impl AsFd) -> Option<(Option<usize>, Option<usize>)> {
-    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-    let known = |number: u16| Some(usize::from(number)).filter(|number| *number > 0);
-    Some((known(size.ws_col), known(size.ws_row)))
 }
 
 /// The table of [`listed`] alone.

@@ -10,6 +10,7 @@ use textwrap::WordSeparator;
 use textwrap::core::{Word, display_width};
 use textwrap::wrap_algorithms::wrap_first_fit;
 
+pub use crate::cli::terminal::Paint;
 use crate::cli::words::hint::Hint;
 use crate::manifest::{Diagnostic, Mark, Severity};
 use crate::resource::escape;
@@ -264,36 +265,6 @@ fn broken(line: &str, whole: &[Range<usize>], indents: [&str; 2], width: usize) 
 pub(crate) const USUAL: usize = 80;
 /// A line below the first of a hint.
 const BELOW_TRY: &str = "\n       ";
-
-/// The colours in use. Words come first everywhere: a colour never carries a meaning alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paint {
-    /// Good.
-    Good,
-    /// In progress, or needs attention.
-    Warn,
-    /// Wrong.
-    Bad,
-    /// Headings.
-    Bold,
-}
-
-impl Paint {
-    /// All that [`Paint::on`] puts around a text, and clap's underline of a heading.
-    pub(crate) const SEQUENCES: [&'static str; 6] =
-        ["\u{1b}[32m", "\u{1b}[33m", "\u{1b}[31m", "\u{1b}[1m", "\u{1b}[4m", "\u{1b}[0m"];
-
-    /// `text`, coloured when `color`.
-    pub fn on(self, text: &str, color: bool) -> String {
-        let code = match self {
-            Self::Good => "32",
-            Self::Warn => "33",
-            Self::Bad => "31",
-            Self::Bold => "1",
-        };
-        if color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-    }
-}
 
 #[cfg(test)]
 mod tests {

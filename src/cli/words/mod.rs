@@ -7,5 +7,8 @@ pub(in crate::cli) mod hint;
 pub(in crate::cli) mod next;
 pub(in crate::cli) mod order;
 pub(in crate::cli) mod remedy;
+mod scene;
 pub(in crate::cli) mod state;
 pub mod time;
+
+pub use scene::Scene;

@@ -3,9 +3,9 @@
 
 use jiff::Timestamp;
 
+use super::Scene;
 use super::order::NEXT_RUN;
-use crate::cli::render::Scene;
-use crate::cli::words::time;
+use super::time;
 use crate::workspace::outlook::{Action, When};
 use crate::workspace::view::CertificateView;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use super::advice;
+use super::hint::Hint;
+use super::hint::short;
 use super::state::is_only_owed;
 use crate::cli::error::command_for_entry;
-use crate::cli::render::output::escape;
-use crate::cli::render::report::short;
-use crate::cli::words::advice;
-use crate::cli::words::hint::Hint;
+use crate::resource::escape;
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
 use crate::trust::{command_for_reading, quoted};
 use crate::workspace::outlook::{State, When};

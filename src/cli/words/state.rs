@@ -1,10 +1,12 @@
 //! The words of `status` for the state of a certificate, and the sentence behind each.
 
+use super::Scene;
+use super::hint::short;
 use super::order::waits_for;
-use crate::cli::render::Scene;
-use crate::cli::render::output::{Paint, escape};
-use crate::cli::render::report::{Findings, Style, of_failure, short};
+use crate::cli::render::report::{Findings, Style, of_failure};
+use crate::cli::terminal::Paint;
 use crate::engine::Evidence;
+use crate::resource::escape;
 use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation};
 use crate::workspace::outlook::State;
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};

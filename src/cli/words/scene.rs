@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::table::Width;
+use super::time;
 use crate::cli::global::Format;
-use crate::cli::words::time;
+use crate::cli::terminal::Width;
 
 /// Time, zone, format and terminal.
 #[derive(Clone, Debug)]
