@@ -342,13 +342,12 @@ impl Client {
     }
 
     /// Waits as long as a CA asks for that limits the rate of requests; false when that is not what
-    /// has happened, or it takes too long. No other request is sent meanwhile.
+    /// has happened, or it takes too long.
     async fn keep_pace(&self, error: &AcmeError, patience: &mut Patience) -> bool {
         let Some(wish) = error.pace().filter(|wish| *wish <= self.limits.longest_wait) else {
             return false;
         };
         let Some(wait) = patience.next(wish) else { return false };
-        self.transport.pause(wish);
         let wait_ms = wait.as_millis();
         tracing::debug!(target: "certctl::acme", %error, wait_ms, "the CA limits requests");
         tokio::time::sleep(wait).await;

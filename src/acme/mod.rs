@@ -33,6 +33,7 @@ mod limit;
 mod link;
 mod nonce;
 mod order;
+mod pace;
 pub mod preferred_chain;
 mod problem;
 mod renewal_info;

@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http::{Method, header};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout};
 
@@ -20,6 +19,7 @@ use super::directory::Directory;
 use super::error::{AcmeError, Distrust};
 use super::host::Hosts;
 use super::limit::Limits;
+use super::pace::Pace;
 use super::tls::Trust;
 use super::{field, retry_after};
 use crate::resource::{Reach, causes};
@@ -38,8 +38,8 @@ pub(super) struct Transport {
     counts: Mutex<RequestCounts>,
     /// The `Date` of the last answer that had one, and when it came.
     date: Mutex<Option<(Timestamp, Instant)>>,
-    /// Until when the CA wants no request.
-    paused_until: Mutex<Option<Instant>>,
+    /// How many requests the CA takes.
+    pace: Mutex<Pace>,
 }
 
 /// How many requests were sent of each kind.
@@ -58,6 +58,7 @@ pub struct RequestKind {
 }
 
 const UNANSWERED: u16 = 999;
+const TOO_MANY_REQUESTS: u16 = 429;
 
 /// The expected content: it determines the size limit and the Accept header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +92,7 @@ impl Transport {
             requests: AtomicU64::new(0),
             counts: Mutex::default(),
             date: Mutex::default(),
-            paused_until: Mutex::default(),
+            pace: Mutex::default(),
         }
     }
 
@@ -116,19 +117,18 @@ impl Transport {
         date.checked_add(came.elapsed()).ok()
     }
 
-    /// No request of an order is sent for this long.
-    pub(super) fn pause(&self, length: Duration) {
-        let until = Instant::now().checked_add(length);
-        let mut paused = self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
-        *paused = (*paused).max(until);
+    fn pace(&self) -> MutexGuard<'_, Pace> {
+        self.pace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn end_of_pause(&self) {
+    /// Waits until the CA takes one more request, and notes that it is sent now.
+    async fn turn(&self) -> Instant {
         loop {
-            let until = *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner);
-            match until.filter(|until| *until > Instant::now()) {
-                Some(until) => tokio::time::sleep_until(until).await,
-                None => return,
+            let now = Instant::now();
+            let turn = self.pace().turn(now);
+            match turn {
+                Ok(()) => return now,
+                Err(until) => tokio::time::sleep_until(until).await,
             }
         }
     }
@@ -159,10 +159,8 @@ impl Transport {
             }
             Expect::RenewalInfo => None,
         };
-        if slot.is_some() {
-            self.end_of_pause().await;
-        }
-        let mut sent = Sent::new(self, &method, url, expect);
+        let paced = if slot.is_some() { Some(self.turn().await) } else { None };
+        let mut sent = Sent::new(self, &method, url, expect, paced);
         let started = Instant::now();
         let exchange = self.send(request, url, expect);
         let answer = timeout(self.limits.request_timeout, exchange).await.unwrap_or_else(|_| {
@@ -170,7 +168,10 @@ impl Transport {
             Err(AcmeError::Timeout { url: url.to_owned(), limit })
         });
         drop(slot);
-        sent.kind.status = answer.as_ref().map_or(UNANSWERED, |answer| answer.status);
+        if let Ok(answer) = &answer {
+            sent.kind.status = answer.status;
+            sent.retry_after = answer.retry_after;
+        }
         let ms = started.elapsed().as_millis();
         match &answer {
             Ok(answer) => {
@@ -243,10 +244,19 @@ impl Transport {
 struct Sent<'a> {
     transport: &'a Transport,
     kind: RequestKind,
+    /// When it was sent, if the pace of the CA is kept.
+    paced: Option<Instant>,
+    retry_after: Option<SignedDuration>,
 }
 
 impl<'a> Sent<'a> {
-    fn new(transport: &'a Transport, method: &Method, url: &str, expect: Expect) -> Self {
+    fn new(
+        transport: &'a Transport,
+        method: &Method,
+        url: &str,
+        expect: Expect,
+        paced: Option<Instant>,
+    ) -> Self {
         transport.requests.fetch_add(1, Ordering::Relaxed);
         let host = reqwest::Url::parse(url).ok();
         let host = host.as_ref().and_then(reqwest::Url::host_str).unwrap_or_default();
@@ -256,7 +266,7 @@ impl<'a> Sent<'a> {
             is_renewal_info: expect == Expect::RenewalInfo,
             status: UNANSWERED,
         };
-        Self { transport, kind }
+        Self { transport, kind, paced, retry_after: None }
     }
 }
 
@@ -265,6 +275,11 @@ impl Drop for Sent<'_> {
         let mut counts = self.transport.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(self.kind.clone()).or_default();
         *count = count.saturating_add(1);
+        if let Some(at) = self.paced {
+            let is_refusal = self.kind.status == TOO_MANY_REQUESTS;
+            let wish = self.retry_after.filter(|_| is_refusal).map(SignedDuration::unsigned_abs);
+            self.transport.pace().settled(at, wish, Instant::now());
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, base_of};
+use super::{Pause, Problem, base_of};
 
 /// How long a refusal is remembered after its end: one of the same scope within that time continues
 /// it, and is not reported again.
@@ -142,11 +142,15 @@ impl AccountLimits {
         Some(others.fold(first, |last, other| if other.until > last.until { other } else { last }))
     }
 
-    /// Whether the CA refused orders of the whole account within the last day.
+    /// Whether the CA refused orders of the whole account within the last day, for longer than a run
+    /// waits: less is its rate of requests, which all requests keep.
     pub fn is_slow(&self, now: Timestamp) -> bool {
         let is_recent =
             |refusal: &Refusal| refusal.at <= now && refusal.until.duration_until(now) < REMEMBERED;
-        self.refusals.iter().any(|refusal| refusal.scope == Scope::Account && is_recent(refusal))
+        let is_long =
+            |refusal: &Refusal| refusal.at.duration_until(refusal.until) > Pause::LONGEST_WISH;
+        let of_account = self.refusals.iter().filter(|refusal| refusal.scope == Scope::Account);
+        of_account.filter(|refusal| is_recent(refusal)).any(is_long)
     }
 }
 

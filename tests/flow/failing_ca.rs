@@ -151,7 +151,8 @@ fn a_ca_of_few_requests_a_second_issues_everything_at_its_own_pace() {
     assert!(in_vain * 5 <= log.len(), "{in_vain} of {}", log.len());
 }
 
-/// How fast that is: a measurement.
+/// How fast that is, and how fast beside a CA without limits one is that refuses once at each step: a
+/// measurement.
 #[test]
 #[ignore = "for `tests/run --all`: half a minute, and it measures"]
 #[expect(
@@ -161,27 +162,38 @@ fn a_ca_of_few_requests_a_second_issues_everything_at_its_own_pace() {
     clippy::print_stderr,
     reason = "a measurement"
 )]
-fn series_of_fifty_certificates_of_a_ca_of_20_requests_a_second() {
+fn series_of_fifty_certificates_of_a_ca_that_limits_requests() {
     let names: Vec<String> = (0..50).map(|number| format!("site-{number}")).collect();
     let certificates: Vec<CertificateYaml> =
         names.iter().map(|name| CertificateYaml::new(name)).collect();
-    let world = World::prepared(&certificates);
-    world.fault(Rule::always(Fault::Pace { most: 20, within: Duration::from_secs(1) }));
-    for kind in STEPS {
-        world.next_fault(kind, Fault::rate_limited(Some("1")));
-    }
-    let begun = std::time::Instant::now();
-    world.issue().ends_in(0);
-    let took = begun.elapsed().as_secs_f64();
-    for name in &names {
-        assert_eq!(world.state().record(name).status.failed_issuance_attempts, None, "{name}");
-    }
-    assert_eq!(world.ca.issued(), 50);
-    let log = world.ca.log();
-    let in_vain = log.iter().filter(|entry| entry.status == Some(429)).count();
-    let taken = log.len() - in_vain;
+    let measured = |prepare: &dyn Fn(&World)| {
+        let world = World::prepared(&certificates);
+        prepare(&world);
+        let begun = std::time::Instant::now();
+        world.issue().ends_in(0);
+        let took = begun.elapsed().as_secs_f64();
+        for name in &names {
+            assert_eq!(world.state().record(name).status.failed_issuance_attempts, None, "{name}");
+        }
+        assert_eq!(world.ca.issued(), 50);
+        let log = world.ca.log();
+        let in_vain = log.iter().filter(|entry| entry.status == Some(429)).count();
+        (log.len() - in_vain, in_vain, took)
+    };
+    let limit = Fault::Pace { most: 20, within: Duration::from_secs(1) };
+    let (taken, in_vain, took) = measured(&|world| world.fault(Rule::always(limit.clone())));
     let pace = taken as f64 / took / 20.0;
-    eprintln!("{taken} requests and {in_vain} in vain in {took:.1} s: {pace:.2} of the pace");
+    eprintln!(
+        "20 a second: {taken} requests, {in_vain} in vain, {took:.1} s: {pace:.2} of the pace"
+    );
+    let (_, _, free) = measured(&|_| ());
+    let (_, in_vain, took) = measured(&|world| {
+        for kind in STEPS {
+            world.next_fault(kind, Fault::rate_limited(Some("1")));
+        }
+    });
+    let pace = free / took;
+    eprintln!("once at each step: {in_vain} in vain, {took:.1} s, {free:.1} without: {pace:.2}");
 }
 
 fn refused(world: &World, kind: RequestKind) -> usize {

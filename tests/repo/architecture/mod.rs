@@ -8,6 +8,7 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "an item that defines no name is passed over")]
 
+mod command_line;
 mod declared;
 mod imports;
 mod tree;
