@@ -3,12 +3,15 @@
 //! Contract: a refusal is 429 with Retry-After (RFC 8555 section 6.6, RFC 6585 section 4). One alone
 //! delays its own request. When the next answer is one too, nothing is sent until their time is over,
 //! and from then on no more within such a time than the CA took in the last one: a little more after
-//! each half a minute without a refusal.
+//! each half a minute without a refusal. A Retry-After that no run waits for is a quota, of which the
+//! other requests may be no part: it holds nothing back.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::resource::Pause;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -58,7 +61,7 @@ impl Pace {
     /// Notes the answer to the request that was sent then: the Retry-After of a refusal.
     pub(super) fn settled(&mut self, sent: Instant, refusal: Option<Duration>, now: Instant) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        let Some(wish) = refusal else {
+        let Some(wish) = refusal.filter(|wish| *wish <= Pause::LONGEST_WISH.unsigned_abs()) else {
             self.refused = 0;
             return;
         };
@@ -175,5 +178,15 @@ mod tests {
         assert_eq!(pace.turn(now), Err(now + long));
         assert_eq!(pace.turn(now + long), Ok(()));
         assert_eq!(pace.rate, None);
+    }
+
+    #[test]
+    fn a_quota_holds_nothing_back() {
+        let (mut pace, now) = (Pace::default(), Instant::now());
+        for _ in 0..3 {
+            assert_eq!(pace.turn(now), Ok(()));
+            pace.settled(now, Some(Duration::from_hours(2)), now);
+        }
+        assert_eq!(pace.turn(now), Ok(()));
     }
 }

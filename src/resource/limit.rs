@@ -227,6 +227,9 @@ mod tests {
         let mut known = AccountLimits::default();
         assert!(!known.add(refusal(&domain, 0, 2), at(0)));
         assert!(!known.is_slow(at(0)));
+        let short =
+            Refusal { until: at(0) + Pause::LONGEST_WISH, ..refusal(&Scope::Account, 0, 0) };
+        assert!(!AccountLimits { refusals: vec![short], ..known.clone() }.is_slow(at(0)));
         assert!(!known.add(refusal(&Scope::Account, 0, 1), at(0)));
         let names = ["example.com".to_owned()];
         let until = |known: &AccountLimits, renewal, now| {

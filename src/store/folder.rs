@@ -3,20 +3,20 @@
 //! Contract: no symbolic link is followed, nothing blocks (a FIFO is refused, not waited for), and
 //! every entry that is read belongs to the owner of the state. All calls run on the calling thread.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 use zeroize::Zeroizing;
 
-use super::entries::{self, LIST_BYTES};
+use super::entries;
 use super::removal;
 use crate::store::port::StoreError;
 
@@ -256,25 +256,12 @@ impl Folder {
         &self,
         is_meant: impl Fn(&str, FileType) -> Result<bool, StoreError>,
     ) -> Result<Vec<String>, StoreError> {
-        let failed = |error| io_error(&self.path, "list", error);
         let mut names = Vec::new();
-        // Through the handle that is there: `Dir` would open the folder again.
-        if self.handle.is_listed.swap(true, Ordering::Relaxed) {
-            retry_on_intr(|| rustix::fs::seek(self, SeekFrom::Start(0))).map_err(failed)?;
-        }
-        let mut buffer = [const { MaybeUninit::uninit() }; LIST_BYTES];
-        let mut entries = RawDir::new(self, &mut buffer);
-        while let Some(entry) = entries.next() {
-            let entry = match entry {
-                Err(Errno::INTR) => continue,
-                entry => entry.map_err(failed)?,
-            };
-            if let Ok(name) = entry.file_name().to_str()
-                && name != "."
-                && name != ".."
-                && is_meant(name, entry.file_type())?
+        for (name, kind) in self.listed()? {
+            if let Ok(name) = name.into_string()
+                && is_meant(&name, kind)?
             {
-                names.push(name.to_owned());
+                names.push(name);
             }
         }
         names.sort_unstable();
@@ -283,9 +270,18 @@ impl Folder {
 
     /// Whether it has no entries.
     pub(super) fn is_empty(&self) -> Result<bool, StoreError> {
-        let failed = |error| io_error(&self.path, "list", error);
-        self.handle.is_listed.store(true, Ordering::Relaxed);
-        Ok(entries::names(self).map_err(failed)?.is_empty())
+        Ok(self.listed()?.is_empty())
+    }
+
+    /// All of its entries, through the handle that is there.
+    fn listed(&self) -> Result<Vec<(CString, FileType)>, StoreError> {
+        let listed = || {
+            if self.handle.is_listed.swap(true, Ordering::Relaxed) {
+                entries::rewind(self)?;
+            }
+            entries::entries(self)
+        };
+        listed().map_err(|error| io_error(&self.path, "list", error))
     }
 
     /// Removes a file or a link; `false` when there is none.

@@ -3,6 +3,7 @@
 
 pub(crate) mod fixture;
 mod manifests;
+mod outlooks;
 mod process;
 mod state;
 mod web_server;
@@ -22,6 +23,8 @@ use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::rehearsal::{CaOptions, CaThread, Fault, NameServer, RequestKind, Rule};
 use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
+
+use outlooks::Outlooks;
 
 pub(crate) use manifests::{CertificateYaml, IssuerYaml};
 pub(crate) use process::{Run, finish, until};
@@ -159,7 +162,12 @@ impl World {
 
     /// `certctl issue` over the config directory.
     pub(crate) fn issue(&self) -> Run {
-        self.run(&["issue"])
+        let said = Outlooks::of(self);
+        let run = self.run(&["issue"]);
+        if let Some(said) = said {
+            said.are_of(self, &run);
+        }
+        run
     }
 
     /// Makes the CA misbehave.
