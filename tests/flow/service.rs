@@ -302,9 +302,14 @@ fn what_it_cannot_do_is_refused_at_once() {
 /// What starts the runs is a matter of `doctor`.
 #[cfg(feature = "real-servers")]
 #[test]
-fn status_of_a_certificate_opens_no_process_and_no_crontab() {
+fn status_of_a_certificate_among_500_opens_at_most_80_files_and_no_process_or_crontab() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
-    world.issue().ends_in(0);
+    for file in 0..4 {
+        let of_file = (0..125).map(|one| CertificateYaml::new(&format!("site-{file}-{one}")));
+        let manifests: Vec<String> = of_file.map(|one| one.to_string()).collect();
+        world.write(&format!("config/{file}.yaml"), &manifests.join("---\n"));
+    }
+    world.run(&["issue", "web"]).ends_in(0);
     let trace = world.path("trace");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-e", "trace=openat", "-o"]).arg(&trace);
@@ -312,6 +317,7 @@ fn status_of_a_certificate_opens_no_process_and_no_crontab() {
     world.surround(&mut command);
     finish(command.spawn().expect("strace is installed")).ends_in(0);
     let opened = fs::read_to_string(trace).unwrap();
+    assert!((20..=80).contains(&opened.lines().count()), "{opened}");
     let is_of_host = |line: &&str| {
         let is_process = line.contains("\"/proc/") && !line.contains("\"/proc/self/");
         is_process
