@@ -75,19 +75,6 @@ pub fn answer(
     })
 }
 
-/// The names of the Certificates that manifests and state know, as verbs take them.
-pub(super) fn certificates(
-    words: &[OsString],
-    environment: &Environment,
-    folder: &Path,
-) -> Vec<String> {
-    let mut tree = Arguments::command();
-    tree.build();
-    let line = Line::read(&tree, words, words.len());
-    let known = Known::new(&line, environment, folder);
-    Scene { line, known, described: None }.names()
-}
-
 /// The candidates at the cursor.
 fn candidates(
     mut words: Vec<OsString>,

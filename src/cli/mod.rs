@@ -25,17 +25,14 @@ mod folders;
 #[cfg(test)]
 mod golden;
 mod journal;
-mod missing;
 mod open_files;
 mod owner;
-mod refusal;
 pub mod render;
 mod result;
 mod run;
 mod servers;
 mod setting;
 mod signal;
-mod synonym;
 mod targets;
 mod terminal;
 mod verb;
@@ -71,6 +68,7 @@ use verbs::status::objects::{
     OrderObject, RequestObject,
 };
 use words::count::count;
+use words::synonym;
 
 // What the verbs print with -o json.
 verbs::schema::output::documents! {
@@ -115,12 +113,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
         Err(refusal) => {
             let format = parse::log_format(&words, &streams);
             let mut output = Output::of_process(When::Auto, format, &streams);
-            let config = streams.config_dir(None).ok().map(|config| config.path);
-            let advice = synonym::advice(&refusal, &words, config.as_deref());
-            let advice = advice.or_else(|| missing::advice(&refusal, &words, &streams));
-            let Some(error) = advice.or_else(|| refusal::error(&refusal, &words)) else {
+            let Some(message) = synonym::advice(&refusal, &words, &(VERBS.tree)()) else {
                 return refuse(&refusal, &mut output);
             };
+            let error = CliError::new(ExitCode::Usage, message);
             output.print(&error.to_message());
             return error.code;
         }

@@ -14,8 +14,8 @@ use crate::cli::args::{Arguments, VERBS};
 use crate::cli::config::{self, Config};
 use crate::cli::environment::Environment;
 use crate::cli::global::LogFormat;
-use crate::cli::synonym::without_destructive;
 use crate::cli::verbs::help::tree::whole;
+use crate::cli::words::synonym::near;
 
 /// Everything that a run was started with.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ fn refusal(words: &[OsString], error: clap::Error) -> clap::Error {
     let is_same = |same: &clap::Error| same.kind() == error.kind();
     let error =
         same.filter(|same| error.use_stderr() && !is_help && is_same(same)).unwrap_or(error);
-    without_destructive(error)
+    near(error)
 }
 
 /// The log format, from a command line with errors, or from the file.
@@ -171,7 +171,7 @@ mod tests {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             let refusal = read(&words, &Environment::default(), |tree| tree).unwrap_err();
             let whole = whole(&VERBS).try_get_matches_from(&words).unwrap_err();
-            assert_eq!(refusal.to_string(), whole.to_string(), "{line}");
+            assert_eq!(near(refusal).to_string(), near(whole).to_string(), "{line}");
         }
     }
 

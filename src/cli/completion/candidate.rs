@@ -106,11 +106,6 @@ impl Scene {
         }
     }
 
-    /// The names of all Certificates.
-    pub(super) fn names(&self) -> Vec<String> {
-        self.certificates("", |_| true, &[]).into_iter().map(|(name, _)| name).collect()
-    }
-
     fn certificates(
         &self,
         current: &str,

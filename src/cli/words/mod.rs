@@ -1,4 +1,4 @@
-//! States, steps and remedies in words.
+//! States, steps and remedies in words, and the words of other tools.
 
 pub(in crate::cli) mod advice;
 pub(in crate::cli) mod count;
@@ -9,6 +9,7 @@ pub(in crate::cli) mod order;
 pub(in crate::cli) mod remedy;
 mod scene;
 pub(in crate::cli) mod state;
+pub(in crate::cli) mod synonym;
 pub mod time;
 
 pub use scene::Scene;
