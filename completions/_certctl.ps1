@@ -1,5 +1,5 @@
-# Completion for PowerShell: what may stand at the cursor is asked of certctl itself. Printed by
-# `certctl completion powershell`.
+# Completion for PowerShell: certctl itself answers what may stand at the cursor. Printed by
+# `certctl completion powershell`. Without an answer, PowerShell offers files.
 
 Register-ArgumentCompleter -Native -CommandName certctl -ScriptBlock {
     param($wordToComplete, $commandAst, $cursorPosition)
@@ -14,14 +14,14 @@ Register-ArgumentCompleter -Native -CommandName certctl -ScriptBlock {
     try {
         $env:CERTCTL_COMPLETE = 'powershell'
         $env:CERTCTL_COMPLETE_INDEX = "$($before.Count)"
-        certctl -- @given 2>$null | ForEach-Object {
+        certctl -- @given 2>$null | Where-Object { $_ -ne ':files' } | ForEach-Object {
             $value, $about = $_ -split "`t", 2
             if (-not $about) { $about = $value }
             [System.Management.Automation.CompletionResult]::new(
                 $value, $value, 'ParameterValue', $about)
         }
     } catch {
-        # Without an answer there is nothing to offer.
+        # Nothing to offer.
     } finally {
         $env:CERTCTL_COMPLETE = $kept
         $env:CERTCTL_COMPLETE_INDEX = $null

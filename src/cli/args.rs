@@ -108,7 +108,7 @@ verbs! {
     Explain(crate::cli::verbs::explain::ExplainArgs),
     Schema(crate::cli::verbs::schema::SchemaArgs),
     Version(crate::cli::verbs::version::VersionArgs),
-    Completion(crate::cli::completion::script::CompletionArgs),
+    Completion(crate::cli::verbs::completion::CompletionArgs),
     Man(crate::cli::verbs::man::ManArgs),
     Help(crate::cli::verbs::help::HelpArgs),
 }

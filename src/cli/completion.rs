@@ -1,163 +1,211 @@
 //! Completion: the candidates that the script of a shell requests.
 //!
-//! Contract: a script contains no words of its own. At each TAB it starts certctl with
-//! `CERTCTL_COMPLETE` set to its shell and the line after `--`, and gets the candidates at the
-//! cursor. This reads manifests and state only: it takes no lock, uses no network, writes nothing,
-//! and ignores what it cannot read.
-//!
-//! | variable | meaning |
-//! | --- | --- |
-//! | `CERTCTL_COMPLETE` | the shell |
-//! | `CERTCTL_COMPLETE_INDEX` | which word the cursor is in; not for bash |
-//! | `CERTCTL_COMPLETE_POINT` | of bash: the place of the cursor on the line, in bytes |
-//! | `CERTCTL_COMPLETE_BREAKS` | of bash: COMP_WORDBREAKS |
+//! Contract: verbs, flags and their fixed values are clap's; names, issuers and namespaces are read from
+//! manifests and state, without a lock and without an error; files are the shell's own. A script starts
+//! certctl with `CERTCTL_COMPLETE` set and, after `--`, the words up to the cursor. Each line of the
+//! answer is a candidate, or [`FILES`]; what a candidate is stands behind a tab.
 
-mod bash;
-mod candidate;
-mod known;
-mod line;
-mod position;
-pub mod script;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
-use jiff::Timestamp;
 
 use crate::cli::args::Arguments;
 use crate::cli::environment::Environment;
-use crate::resource::is_hidden;
-use candidate::{Scene, WordCompleter};
-use known::Known;
-use line::Line;
-use position::position;
+use crate::cli::parse::unfinished;
+use crate::cli::words::field::{ANNOTATIONS, Field, Kind, Type, all, below};
+use crate::manifest::{Options, Source, load};
+use crate::resource::{NamespacedName, is_dns_subdomain, is_hidden};
+use crate::store::{OpenMode, StateDirectory};
 
-/// The candidates for a script; `None` when no completion script started this process. Paths are
-/// relative to `folder`.
-pub fn answer(
-    arguments: &[OsString],
-    environment: &Environment,
-    folder: &Path,
-    now: Timestamp,
-) -> Option<String> {
-    let text = |name: &str| environment.value(name).and_then(|value| value.to_str());
-    let number = |name: &str| text(name).and_then(|value| value.parse().ok());
-    let shell = text("CERTCTL_COMPLETE")?;
+/// The answer where a file may stand.
+const FILES: &str = ":files";
+
+/// The candidates for a script; `None` when no completion script started this process.
+pub fn answer(arguments: &[OsString], environment: &Environment) -> Option<String> {
+    environment.value("CERTCTL_COMPLETE")?;
     let [_, separator, given @ ..] = arguments else { return None };
     if separator != "--" {
         return None;
     }
-    let ask = |words: Vec<OsString>, cursor, described| {
-        candidates(words, cursor, environment, folder, described)
-    };
-    Some(match shell {
-        "bash" => {
-            let line = given.first().and_then(|line| line.to_str()).unwrap_or_default();
-            let point = number("CERTCTL_COMPLETE_POINT").unwrap_or(line.len());
-            let split =
-                bash::split(line, point, text("CERTCTL_COMPLETE_BREAKS").unwrap_or_default());
-            let found = ask(split.words.clone(), split.cursor, None);
-            lines(&found, |value, _| split.spelled(value, is_open(value)))
-        }
-        "zsh" | "fish" | "powershell" | "elvish" => {
-            let index = number("CERTCTL_COMPLETE_INDEX");
-            let index = index.unwrap_or(given.len().saturating_sub(1));
-            let found = ask(given.to_vec(), index, Some(now));
-            let write = if shell == "zsh" { zsh_line } else { tab_line };
-            lines(&found, |value, about| Some(write(value, about)))
-        }
-        _ => return None,
-    })
-}
-
-/// The candidates at the cursor.
-fn candidates(
-    mut words: Vec<OsString>,
-    cursor: usize,
-    environment: &Environment,
-    folder: &Path,
-    described: Option<Timestamp>,
-) -> Vec<CompletionCandidate> {
-    // An empty word at the end is lost on the way from some shells.
-    if words.len() == cursor {
+    let mut words = given.to_vec();
+    let index = environment.value("CERTCTL_COMPLETE_INDEX").and_then(|index| index.to_str());
+    let index = index.and_then(|index| index.parse().ok());
+    let index = index.unwrap_or(words.len().saturating_sub(1));
+    // PowerShell loses an empty word at the end.
+    if words.len() == index {
         words.push(OsString::new());
     }
-    let is_blank = words.get(cursor).is_none_or(|word| word.is_empty());
-    let mut tree = Arguments::command();
-    tree.build();
-    let line = Line::read(&tree, &words, cursor);
-    let known = Known::new(&line, environment, folder);
-    let scene = Arc::new(Scene { line, known, described });
-    let mut tree = asking(tree, "", &scene);
-    let mut found = complete(&mut tree, words, cursor, None).unwrap_or_default();
-    let flag = |candidate: &CompletionCandidate| {
-        candidate.get_id().and_then(|id| id.strip_prefix("arg::")).map(str::to_owned)
+    let known = Arc::new(Known::read(words.get(..index).unwrap_or_default(), environment));
+    let mut tree = offering(Arguments::command(), "", &known);
+    let is_blank = words.get(index).is_none_or(|word| word.is_empty());
+    let mut found = complete(&mut tree, words, index, None).unwrap_or_default();
+    let is_flag = |candidate: &CompletionCandidate| {
+        candidate.get_id().is_some_and(|id| id.starts_with("arg::"))
     };
-    found.retain(|candidate| flag(candidate).is_none_or(|flag| !scene.line.has(&flag)));
-    // On an empty word, offer names; offer flags after a dash, or when there is nothing else.
-    if is_blank && found.iter().any(|candidate| flag(candidate).is_none()) {
-        found.retain(|candidate| flag(candidate).is_none());
+    // Flags are offered after a dash, or when there is nothing else.
+    if is_blank && !found.iter().all(is_flag) {
+        found.retain(|candidate| !is_flag(candidate));
     }
-    found
+    Some(lines(&found))
 }
 
-/// The tree, with each argument's values completed from the scene.
-fn asking(command: Command, verb: &str, scene: &Arc<Scene>) -> Command {
-    let command = command.mut_args(|arg| match position(verb, arg.get_id().as_str()) {
-        Some(position) => {
-            let completer = WordCompleter { scene: Arc::clone(scene), position };
-            arg.add(ArgValueCompleter::new(completer))
+fn lines(found: &[CompletionCandidate]) -> String {
+    let (mut text, mut files) = (String::new(), "");
+    for candidate in found {
+        let Some(value) = candidate.get_value().to_str() else { continue };
+        if value.ends_with(FILES) {
+            files = FILES;
+        } else if !value.contains(is_hidden) {
+            let about = candidate.get_help().map(ToString::to_string).unwrap_or_default();
+            let about = about.lines().next().unwrap_or_default();
+            let gap = if about.is_empty() { "" } else { "\t" };
+            text = [&text, value, gap, about, "\n"].concat();
         }
-        None => arg,
+    }
+    if files.is_empty() { text } else { [&text, files, "\n"].concat() }
+}
+
+/// The tree, with candidates for the values that have a name of [`Known::offers`].
+fn offering(command: Command, verb: &str, known: &Arc<Known>) -> Command {
+    let makes_names = verb.starts_with("create ");
+    let command = command.mut_args(|arg| {
+        let mut places: BTreeSet<String> = BTreeSet::new();
+        for name in arg.get_value_names().unwrap_or_default() {
+            places.extend(name.split('|').map(str::to_owned));
+        }
+        if arg.get_id() == "issuer" {
+            places.insert("ISSUER".to_owned());
+        }
+        places
+            .retain(|place| PLACES.contains(&place.as_str()) && !(makes_names && place == "NAME"));
+        let known = Arc::clone(known);
+        let has_words = arg.get_value_parser().possible_values().is_some();
+        if has_words || places.is_empty() {
+            return arg;
+        }
+        arg.add(ArgValueCompleter::new(move |current: &OsStr| {
+            let current = current.to_str().unwrap_or_default();
+            places.iter().flat_map(|place| known.offers(place, current)).collect::<Vec<_>>()
+        }))
     });
     command.mut_subcommands(|inner| {
         let verb = format!("{verb} {}", inner.get_name());
-        asking(inner, verb.trim_start(), scene)
+        offering(inner, verb.trim_start(), known)
     })
 }
 
-/// Whether a word is a prefix: then no space follows it.
-fn is_open(value: &str) -> bool {
-    value.ends_with(['/', '=', '.', ','])
+/// The names of values that have candidates of our own, as help shows them.
+const PLACES: &[&str] =
+    &["NAME", "ISSUER", "NAMESPACE", "FIELD", "FILE", "KEYFILE", "DIR", "FOLDER"];
+
+/// The names in manifests and state.
+#[derive(Default)]
+struct Known {
+    certificates: BTreeSet<NamespacedName>,
+    issuers: BTreeSet<NamespacedName>,
+    /// The one that is selected.
+    namespace: Option<String>,
 }
 
-fn lines(
-    found: &[CompletionCandidate],
-    write: impl Fn(&str, Option<&str>) -> Option<String>,
-) -> String {
-    let mut text = String::new();
-    for candidate in found {
-        let about = candidate.get_help().map(ToString::to_string);
-        let about = about.as_deref().and_then(|about| about.lines().next());
-        // A file's name with a line feed would be two candidates, and the second one unquoted.
-        let value = candidate.get_value().to_str().filter(|value| !value.contains(is_hidden));
-        let line = value.and_then(|value| write(value, about));
-        if let Some(line) = line {
-            text.push_str(&line);
-            text.push('\n');
+impl Known {
+    /// Those that the verbs would find with the flags of this line.
+    fn read(line: &[OsString], environment: &Environment) -> Self {
+        let Some((global, environment)) = unfinished(line, environment.clone()) else {
+            return Self::default();
+        };
+        let mut paths = global.filename.clone();
+        if paths.is_empty() {
+            paths = environment.files();
+        }
+        // Neither standard input nor a pipe is read for a TAB.
+        paths.retain(|path| path.is_file() || path.is_dir());
+        let config = environment.config_dir(global.config_dir.as_deref());
+        paths.extend(config.ok().map(|config| config.path));
+        let source = |path: PathBuf| {
+            if path.is_file() { Source::File(path) } else { Source::Directory(path) }
+        };
+        let sources: Vec<Source> = paths.into_iter().map(source).collect();
+        let loaded = load(&sources, &Options { reads_untrusted: true, ..Options::default() });
+        let state = environment.state_dir(global.state_dir.as_deref()).ok();
+        let state =
+            state.and_then(|state| StateDirectory::open(&state.path, OpenMode::ReadOnly).ok());
+        let stored = state.and_then(|state| state.certificate_names().ok()).unwrap_or_default();
+        let named = loaded.certificates.iter().map(|one| one.metadata.key());
+        let is_sound = |name: &NamespacedName| {
+            is_dns_subdomain(&name.name)
+                && (name.namespace.is_empty() || is_dns_subdomain(&name.namespace))
+        };
+        Self {
+            certificates: named.chain(stored).filter(is_sound).collect(),
+            issuers: loaded.issuers.iter().map(|one| one.metadata.key()).filter(is_sound).collect(),
+            namespace: global.namespace().map(str::to_owned),
         }
     }
-    text
-}
 
-/// `-` before a complete word and `+` before a prefix, for `_describe`.
-fn zsh_line(value: &str, about: Option<&str>) -> String {
-    let sign = if is_open(value) { '+' } else { '-' };
-    let value = value.replace('\\', "\\\\").replace(':', "\\:");
-    match about {
-        Some(about) => format!("{sign}{value}:{about}"),
-        None => format!("{sign}{value}"),
+    /// The candidates for a value of this name.
+    fn offers(&self, place: &str, current: &str) -> Vec<CompletionCandidate> {
+        let mut offers = match place {
+            "NAME" => self.named(&self.certificates, current),
+            "ISSUER" => self.named(&self.issuers, current),
+            "NAMESPACE" => {
+                let all = self.certificates.iter().chain(&self.issuers);
+                let all: BTreeSet<&str> = all.map(|name| name.namespace.as_str()).collect();
+                all.into_iter().filter(|namespace| !namespace.is_empty()).map(Into::into).collect()
+            }
+            "FIELD" => fields(current),
+            // clap completes a flag as if it were the word of a verb, too.
+            _ if current.starts_with('-') => Vec::new(),
+            _ => return vec![FILES.into()],
+        };
+        offers.retain(|offer| offer.get_value().to_string_lossy().starts_with(current));
+        offers
+    }
+
+    /// Names as verbs take them: alone where one namespace has them, else with their namespace.
+    fn named(&self, all: &BTreeSet<NamespacedName>, current: &str) -> Vec<CompletionCandidate> {
+        let is_here = |one: &&NamespacedName| {
+            let wanted = self.namespace.as_deref().filter(|_| !one.namespace.is_empty());
+            wanted.is_none_or(|wanted| wanted == one.namespace)
+        };
+        let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in all.iter().filter(is_here) {
+            *count.entry(&one.name).or_default() += 1;
+        }
+        let offer = |one: &NamespacedName| {
+            let is_alone = count.get(one.name.as_str()) == Some(&1);
+            if is_alone && !current.contains('/') { one.name.clone() } else { one.to_string() }
+        };
+        let offers: BTreeSet<String> = all.iter().filter(is_here).map(offer).collect();
+        offers.into_iter().map(Into::into).collect()
     }
 }
 
-fn tab_line(value: &str, about: Option<&str>) -> String {
-    match about {
-        Some(about) => format!("{value}\t{about}"),
-        None => value.to_owned(),
+/// The fields of one level, below what is typed.
+fn fields(current: &str) -> Vec<CompletionCandidate> {
+    let Some((word, path)) = current.split_once('.') else {
+        return Kind::ALL.iter().map(|kind| (kind.name().to_lowercase() + ".").into()).collect();
+    };
+    let Some(kind) = Kind::parse(word) else { return Vec::new() };
+    let level = match path.strip_prefix(ANNOTATIONS) {
+        Some(_) => ANNOTATIONS.trim_end_matches('.'),
+        None => path.rsplit_once('.').map_or("", |(level, _)| level),
+    };
+    let mut offers = Vec::new();
+    for field in below(kind, level) {
+        let end = if below(kind, field.path).is_empty() { "" } else { "." };
+        let offer = CompletionCandidate::new(format!("{word}.{}{end}", field.path));
+        offers.push(offer.help(Some(field.rule.into())));
     }
+    let is_reference = |field: &Field| field.path == level && field.kind == Type::SecretRef;
+    if all(kind).iter().any(is_reference) {
+        offers.extend(["key", "name"].map(|part| format!("{word}.{level}.{part}").into()));
+    }
+    offers
 }

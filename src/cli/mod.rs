@@ -40,7 +40,6 @@ pub mod verbs;
 pub mod words;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::rc::Rc;
 
 use jiff::Timestamp;
@@ -101,8 +100,8 @@ verbs::schema::output::documents! {
 /// Runs the program with these arguments, the first being its name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment) -> ExitCode {
     let words: Vec<OsString> = arguments.into_iter().collect();
-    let (now, begun) = (SystemClock.now(), tokio::time::Instant::now());
-    if let Some(text) = completion::answer(&words, &environment, Path::new("."), now) {
+    let begun = tokio::time::Instant::now();
+    if let Some(text) = completion::answer(&words, &environment) {
         // If the shell does not read the candidates, an error has no reader either.
         drop(Output::of_process(When::Never, LogFormat::Auto, &environment).data(&text));
         return ExitCode::Done;

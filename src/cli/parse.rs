@@ -13,7 +13,7 @@ use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 use crate::cli::args::{Arguments, VERBS};
 use crate::cli::config::{self, Config};
 use crate::cli::environment::Environment;
-use crate::cli::global::LogFormat;
+use crate::cli::global::{GlobalArgs, LogFormat};
 use crate::cli::verbs::help::tree::whole;
 use crate::cli::words::synonym::near;
 
@@ -33,41 +33,63 @@ pub(crate) struct Parsed {
 /// Reads the command line and the file. A file with errors is ignored; the verb decides whether
 /// that stops the run.
 pub(crate) fn parse(words: &[OsString], environment: Environment) -> Result<Parsed, clap::Error> {
-    let (mut matches, mut arguments) = read(words, &environment, |tree| tree)?;
-    let directory = environment.config_dir(arguments.global.config_dir.as_deref());
-    let config = directory
+    let (matches, environment, config) = settled(environment, |environment, adapt| {
+        // Help and errors come from the whole tree: they name other verbs and their flags.
+        read(words, environment, adapt, of_these_verbs(words))
+            .or_else(|_: clap::Error| read(words, environment, adapt, whole(&VERBS)))
+    })
+    .map_err(|error| refusal(words, error))?;
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| refusal(words, error))?;
+    Ok(Parsed { arguments, environment, config, matches })
+}
+
+/// The flags of all verbs on a line that is still being typed, and where its directories are. What is
+/// wrong with it is passed over.
+pub(crate) fn unfinished(
+    words: &[OsString],
+    environment: Environment,
+) -> Option<(GlobalArgs, Environment)> {
+    let tree = Arguments::command().ignore_errors(true);
+    let (matches, environment, _) =
+        settled(environment, |environment, adapt| read(words, environment, adapt, tree.clone()))
+            .ok()?;
+    Some((GlobalArgs::from_arg_matches(&matches).ok()?, environment))
+}
+
+/// The matches, with what `config.toml` says as the defaults of the flags.
+fn settled(
+    environment: Environment,
+    read: impl Fn(&Environment, &dyn Fn(Command) -> Command) -> Result<ArgMatches, clap::Error>,
+) -> Result<(ArgMatches, Environment, Config), clap::Error> {
+    let mut matches = read(&environment, &|tree| tree)?;
+    let flag = matches.get_one::<PathBuf>("config_dir").map(PathBuf::as_path);
+    let config = environment
+        .config_dir(flag)
         .map_or_else(|_| Config::default(), |directory| Config::read(&directory.path, VERBS.tree));
     let in_force = config.in_force(&matches, &environment);
     if !in_force.is_empty() {
-        (matches, arguments) = read(words, &environment, |tree| Config::defaults(tree, &in_force))?;
+        matches = read(&environment, &|tree| Config::defaults(tree, &in_force))?;
     }
     let state = config.entry(config::STATE_DIR).and_then(|e| Some((e.words.first()?, e.line)));
     let environment = match state {
         Some((path, line)) => environment.with_configured_state(path.into(), line),
         None => environment,
     };
-    Ok(Parsed { arguments, environment, config, matches })
+    Ok((matches, environment, config))
 }
 
-/// Reads the words by the tree that `adapt` makes of ours.
+/// Reads the words by a tree, in which a variable that is set to nothing is unset.
 fn read(
     words: &[OsString],
     environment: &Environment,
-    adapt: impl Fn(Command) -> Command,
-) -> Result<(ArgMatches, Arguments), clap::Error> {
-    let read = |tree: Command| {
-        let tree = tree.mut_args(|arg| {
-            let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
-            if is_blank { arg.env(Resettable::Reset) } else { arg }
-        });
-        let matches = adapt(tree).try_get_matches_from(words)?;
-        let arguments = Arguments::from_arg_matches(&matches)?;
-        Ok((matches, arguments))
-    };
-    // Help and errors come from the whole tree: they name other verbs and their flags.
-    read(of_these_verbs(words))
-        .or_else(|_: clap::Error| read(whole(&VERBS)))
-        .map_err(|error| refusal(words, error))
+    adapt: &dyn Fn(Command) -> Command,
+    tree: Command,
+) -> Result<ArgMatches, clap::Error> {
+    let tree = tree.mut_args(|arg| {
+        let is_blank = arg.get_env().is_some_and(|name| environment.is_blank(name));
+        if is_blank { arg.env(Resettable::Reset) } else { arg }
+    });
+    adapt(tree).try_get_matches_from(words)
 }
 
 /// The tree with the verbs that are among the words. clap copies every global flag into every
@@ -169,9 +191,9 @@ mod tests {
     fn an_error_names_what_only_the_whole_tree_knows() {
         for line in ["certctl isue", "certctl issue --exit", "certctl plan --help"] {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let refusal = read(&words, &Environment::default(), |tree| tree).unwrap_err();
+            let refusal = parse(&words, Environment::default()).unwrap_err();
             let whole = whole(&VERBS).try_get_matches_from(&words).unwrap_err();
-            assert_eq!(near(refusal).to_string(), near(whole).to_string(), "{line}");
+            assert_eq!(refusal.to_string(), near(whole).to_string(), "{line}");
         }
     }
 

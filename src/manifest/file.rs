@@ -47,7 +47,7 @@ pub fn is_gone(path: &Path) -> bool {
 }
 
 /// Reads a regular file of at most `limit` bytes, and returns its metadata too.
-pub(crate) fn read_regular(
+pub(super) fn read_regular(
     walk: &Walk,
     path: &Path,
     limit: usize,

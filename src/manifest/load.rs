@@ -403,7 +403,7 @@ pub fn is_listed(path: &Path) -> bool {
 }
 
 /// The manifests of a folder, by name.
-pub(crate) fn listing(folder: &Path) -> io::Result<Vec<PathBuf>> {
+fn listing(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();

@@ -43,9 +43,7 @@ mod validity;
 
 pub(crate) use diagnostic::UNREAD;
 pub use diagnostic::{Blocks, Diagnostic, Mark, ObjectId, Severity, count, joined};
-pub(crate) use file::read_regular;
 pub use file::{ReadError, is_gone};
-pub(crate) use load::listing;
 pub use load::{Conflict, Loaded, Manifests, Options, Source, is_listed, load};
 pub(crate) use name::is_component;
 pub use name::is_secret_key;
@@ -58,4 +56,3 @@ pub use reference::{
 pub use secret::SecretManifest;
 pub use secret_source::{SecretError, SecretSource};
 pub use suggestion::nearest_by;
-pub(crate) use text::MAX_BYTES;

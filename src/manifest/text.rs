@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::diagnostic::Diagnostic;
 
 /// The largest file, in bytes.
-pub(crate) const MAX_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// The largest file with a List, such as all Secrets of a cluster.
 pub(crate) const MAX_LIST_BYTES: usize = 64 << 20;
 /// The most documents in one file.

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::directory::StateDirectory;
 use super::folder::Guard;
+use super::layout;
 use super::set::{self, DATA};
-use super::{layout, rollback};
 use crate::resource::{NamespacedName, SecretMetadata};
 use crate::store::port::{Key, Prefix, StoreError};
 
@@ -124,16 +124,6 @@ impl StateDirectory {
     /// The issued secrets that have a folder; the folders are not opened.
     pub fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
         self.names(layout::SECRETS)
-    }
-
-    /// The revisions of a Secret whose files exist, newest first, by folder name; 0 is an adopted
-    /// pair.
-    pub fn revisions(&self, secret: &NamespacedName) -> Result<Vec<u32>, StoreError> {
-        let folder = layout::secret(secret)?;
-        let sets = self.entries(&folder)?;
-        let found: BTreeSet<u32> =
-            sets.iter().filter_map(|set| Some(rollback::parse(set)?.0)).collect();
-        Ok(found.into_iter().rev().collect())
     }
 
     /// The folders in the folders in this one.

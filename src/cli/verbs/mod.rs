@@ -3,6 +3,7 @@
 pub(in crate::cli) mod account;
 pub(in crate::cli) mod blocked;
 pub(in crate::cli) mod check;
+pub(in crate::cli) mod completion;
 pub(in crate::cli) mod create;
 pub(in crate::cli) mod doctor;
 pub mod explain;

@@ -138,7 +138,7 @@ fn with_names<'w>(shell: Shell<'w>, world: &World) -> Shell<'w> {
     let server = ca.trim_start_matches("https://").split('/').next().unwrap().to_owned();
     shell
         .with("issuer NAME", &"issuer internal")
-        .with("http NAME", &"http www.example.com")
+        .with("http DNSNAME", &"http www.example.com")
         .with("user NAME", &"user root")
         .with("NAME", &"web")
         .with("revoke FILE", &"revoke ./old.crt")

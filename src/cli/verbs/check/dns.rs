@@ -22,7 +22,7 @@ use crate::workspace::check::{Caa, CaaRecord, DnsCheck, SelfCheck};
 #[derive(Debug, Args)]
 pub struct CheckDnsArgs {
     /// The domain; a leading `*.` is ignored.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "DNSNAME")]
     pub name: String,
 }
 

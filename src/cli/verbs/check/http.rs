@@ -26,7 +26,7 @@ use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_o
 #[derive(Debug, Args)]
 pub struct CheckHttpArgs {
     /// The domain.
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "DNSNAME")]
     pub name: String,
 }
 

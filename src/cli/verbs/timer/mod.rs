@@ -70,7 +70,7 @@ pub struct TimerPrintArgs {
     #[arg(long, group = "scheduler")]
     pub launchd: bool,
     /// User that runs it [default: certctl for systemd, root for the others]
-    #[arg(long, value_name = "NAME", value_parser = user_name)]
+    #[arg(long, value_name = "USER", value_parser = user_name)]
     pub user: Option<String>,
     /// Write the files into this folder instead.
     #[arg(long, value_name = "DIR")]
