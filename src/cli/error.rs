@@ -44,6 +44,11 @@ impl CliError {
         Self { code, message: message.to_string(), hint: None, is_absence: false }
     }
 
+    /// A question that was not answered with yes.
+    pub fn unconfirmed() -> Self {
+        Self::new(ExitCode::Failed, "not confirmed; nothing was changed")
+    }
+
     /// The same with advice: a sentence, or commands that are printed as they stand.
     #[must_use]
     pub fn hinted(self, hint: impl fmt::Display) -> Self {

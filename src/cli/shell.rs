@@ -16,12 +16,11 @@ use crate::cli::exit::{self, Ending, ExitCode};
 use crate::cli::global::{Format, GlobalArgs, HookTime};
 use crate::cli::open_files;
 use crate::cli::render::document::{self, Documents};
-use crate::cli::render::message::{Level, Message};
+use crate::cli::render::message::Level;
 use crate::cli::render::output::{Output, UNATTENDED};
 use crate::cli::render::text::Text;
 use crate::cli::render::{Scene, Width};
 use crate::cli::result::Results;
-use crate::cli::words::hint::Hint;
 use crate::cli::words::time;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -186,31 +185,24 @@ impl Shell {
         exit::of_endings(ended, self.global.exit_code)
     }
 
-    /// Asks for what cannot be undone, on a terminal and without `--yes`: an error unless the answer
-    /// is yes. `facts` are what a person must know to answer.
+    /// Asks for what cannot be undone, on a terminal; elsewhere `--yes` is required: an error unless the
+    /// answer is yes. `facts` are what a person must know to answer, `lines` what to type with `--yes`.
     pub(crate) fn confirm(
         &mut self,
         yes: bool,
         facts: &str,
         question: &str,
+        lines: &[(&str, &str)],
     ) -> Result<(), CliError> {
-        if yes || !self.output.can_ask() {
+        if yes {
             return Ok(());
+        }
+        if !self.output.can_ask() {
+            let message = format!("this needs --yes where there is no terminal: {facts}");
+            return Err(CliError::new(ExitCode::Usage, message).trying_any(lines));
         }
         self.output.talk(Level::Info, facts);
-        if self.output.ask(question) {
-            return Ok(());
-        }
-        Err(CliError::new(ExitCode::Failed, "not confirmed; nothing was changed"))
-    }
-
-    /// Warns of what a terminal would be asked, where there is neither one nor `--yes`.
-    pub(crate) fn warn_unasked(&mut self, yes: bool, facts: &str, hint: &Hint) {
-        if !yes && !self.output.can_ask() {
-            let facts =
-                format!("going on without a question, because this is no terminal: {facts}");
-            self.output.print(&Message::advice(&facts, Some(hint)));
-        }
+        if self.output.ask(question) { Ok(()) } else { Err(CliError::unconfirmed()) }
     }
 
     /// Refuses in a hook: it runs while its certificate is locked, and the verb would wait for that

@@ -23,7 +23,7 @@ fn lives(name: &str, kind: &str) {
     assert!(page.contains(&format!("Key: {kind}, privateKeySecretRef")), "{page}");
     world.issue().ends_in(0);
     world.state().published("web");
-    world.run(&["revoke", "web"]).ends_in(0);
+    world.run(&["revoke", "web", "--yes"]).ends_in(0);
     assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 1));
     world.run(&["account", "deactivate", "ca", "--yes"]).ends_in(0);
     // The existing account was found, so the CA was queried before registration.

@@ -94,8 +94,10 @@ fn an_account_is_given_up_only_on_a_yes_and_the_next_issuance_makes_another() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.issue().ends_in(0);
     let old = url(&world);
-    world.run(&["account", "deactivate", "ca"]).ends_in(2).says("--yes");
-    assert_eq!(world.sent(RequestKind::Account), 0);
+    let before = world.ca.requests();
+    let run = world.run(&["account", "deactivate", "ca"]).ends_in(2);
+    run.says("cannot be reactivated").says("try: certctl account deactivate ca --yes\n");
+    assert_eq!(world.ca.requests(), before);
 
     // The answer is lost: the next request reports that the account is deactivated.
     world.next_fault(RequestKind::Account, Fault::LoseReply);

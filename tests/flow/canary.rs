@@ -176,7 +176,7 @@ fn said(world: &World) -> BTreeMap<String, Vec<u8>> {
     let mut said = BTreeMap::new();
     let runs: &[&[&str]] = &[
         &["issue", "-vvv", "--timeout", "6s"],
-        &["renew", "--all", "-vvv", "--log-format", "json", "--timeout", "6s"],
+        &["renew", "--all", "--yes", "-vvv", "--log-format", "json", "--timeout", "6s"],
         &["issue", "-vvv", "--log-format", "json", "--metrics-file", "metrics", "--timeout", "6s"],
         &["deploy", "-vvv"],
         &["plan", "-o", "json"],

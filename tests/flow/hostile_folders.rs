@@ -27,9 +27,9 @@ spec: { secretName: web-tls, dnsNames: [ web.example.test ], issuerRef: { name: 
 const WRITING: [&str; 8] = [
     "issue ./web.yaml",
     "issue",
-    "renew --all",
+    "renew --all --yes",
     "deploy",
-    "revoke web",
+    "revoke web --yes",
     "rollback web",
     "forget web",
     "account register ca",
@@ -162,7 +162,8 @@ fn a_full_disk_is_an_error_before_anything_is_asked() {
     std::fs::create_dir(lab.path("full")).unwrap();
     let fill = "mount -t tmpfs -o size=256k tmpfs full || exit 99; \
                 head -c 1000000 /dev/zero > full/filler 2> /dev/null; exec \"$@\"";
-    for words in ["issue ./web.yaml", "renew --all -f web.yaml", "status", "plan ./web.yaml"] {
+    for words in ["issue ./web.yaml", "renew --all --yes -f web.yaml", "status", "plan ./web.yaml"]
+    {
         let mut command = lab.command("unshare");
         command.args(["-r", "-m", "sh", "-c", fill, "sh", env!("CARGO_BIN_EXE_certctl")]);
         command.args(["--state-dir", "full/state"]).args(words.split(' '));

@@ -160,7 +160,7 @@ fn what_is_printed_is_what_the_schema_says() {
     assert_eq!(print(&["issue"])["items"].as_array().unwrap().len(), 4);
     print(&["deploy", "good"]);
     print(&["renew", "new"]);
-    let revoked = print(&["revoke", "new", "--now", "--reason", "superseded"]);
+    let revoked = print(&["revoke", "new", "--now", "--reason", "superseded", "--yes"]);
     assert_eq!(revoked["revocations"][0]["certificate"], "default/new");
     assert_eq!(revoked["items"][0]["ending"], "issued", "{revoked:#}");
     print(&["renew", "good"]);

@@ -167,7 +167,7 @@ fn a_verb_that_would_ignore_a_flag_refuses_it() {
     command.env("CERTCTL_METRICS_FILE", &file);
     crate::support::finish(command.spawn().unwrap()).ends_in(0);
     assert!(!file.exists());
-    for words in [&["revoke", "web"][..], &["forget", "web", "--anyway"]] {
+    for words in [&["revoke", "web", "--yes"][..], &["forget", "web", "--anyway"]] {
         world.run(&[words, &[&flag]].concat()).ends_in(0);
         let written = fs::read_to_string(&file).unwrap();
         assert!(written.contains("\ncertctl_last_run_exit_code 0\n"), "{words:?}: {written}");

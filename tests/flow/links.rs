@@ -18,7 +18,7 @@ fn renewed(names: &[&str]) -> World {
     let certificates: Vec<_> = names.iter().map(|name| CertificateYaml::new(name)).collect();
     let world = World::prepared(&certificates);
     world.issue().ends_in(0);
-    world.run(&["renew", "--all"]).ends_in(0);
+    world.run(&["renew", "--all", "--yes"]).ends_in(0);
     world
 }
 
@@ -158,7 +158,7 @@ fn renew_rollback_and_revoke_find_the_pair_whose_link_is_gone() {
     let world = renewed(&["web"]);
     let live = world.state().published("web");
     without_links(&folder(&world, "web"));
-    world.run(&["revoke", "web", "--reason", "superseded", "--no-issue"]).ends_in(0);
+    world.run(&["revoke", "web", "--reason", "superseded", "--no-issue", "--yes"]).ends_in(0);
     assert_eq!(world.state().record("web").revocations[0].fingerprint, live.fingerprint);
     without_links(&folder(&world, "web"));
     world.run(&["rollback", "web"]).ends_in(0);

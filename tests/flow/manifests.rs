@@ -55,10 +55,13 @@ fn what_is_forgotten_is_not_managed_any_more_and_its_files_stay() {
     assert_eq!(world.ca.requests(), requests);
     // What stayed can go later.
     world.run(&["forget", "web"]).ends_in(3);
-    world.run(&["forget", "web", "--secret"]).ends_in(0);
+    let unasked = world.run(&["forget", "web", "--secret"]).ends_in(2);
+    unasked.says("try: certctl forget web --secret --yes\n");
+    assert!(world.state().path("secrets/default/web-tls").exists());
+    world.run(&["forget", "web", "--secret", "--yes"]).ends_in(0);
     assert!(!world.state().path("secrets/default/web-tls").exists());
-    world.run(&["forget", "web", "--secret"]).ends_in(3);
-    world.run(&["forget", "other", "--secret", "--anyway"]).ends_in(0);
+    world.run(&["forget", "web", "--secret", "--yes"]).ends_in(3);
+    world.run(&["forget", "other", "--secret", "--anyway", "--yes"]).ends_in(0);
     assert_eq!(world.state().pair("other-tls"), None);
 }
 
@@ -274,7 +277,10 @@ fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     let pem = fs::read_to_string(world.path("state/secrets/default/web-tls/tls.crt")).unwrap();
     world.write("c.pem", &pem);
     world.run(&["inspect", "c.pem", "--offline"]).ends_in(0);
-    world.run(&["revoke", "c.pem"]).ends_in(2).says("c.pem is the live certificate of default/web");
+    world
+        .run(&["revoke", "c.pem", "--yes"])
+        .ends_in(2)
+        .says("c.pem is the live certificate of default/web");
 }
 
 #[test]

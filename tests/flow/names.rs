@@ -102,7 +102,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
         &["renew", "web"],
         &["deploy", "default/web"],
         &["rollback", "web"],
-        &["revoke", "web"],
+        &["revoke", "web", "--yes"],
     ];
     let forget = "try: certctl forget default/web # or restore it\n";
     let folder = world.path("state/secrets/default/web-tls");

@@ -24,6 +24,31 @@ fn renew_issues_again_although_nothing_is_due() {
 }
 
 #[test]
+fn without_a_terminal_a_renewal_of_several_needs_yes() {
+    let labelled = |name: &str| {
+        CertificateYaml::new(name)
+            .to_string()
+            .replace("metadata:\n", "metadata:\n  labels: {app: a}\n")
+    };
+    let world = World::prepared(&[CertificateYaml::new("other")]);
+    world.write("config/one.yaml", &labelled("one"));
+    world.issue().ends_in(0);
+    // One that a selector has is as good as named.
+    world.run(&["renew", "-l", "app=a"]).ends_in(0);
+    world.write("config/two.yaml", &labelled("two"));
+    world.issue().ends_in(0);
+    let before = world.ca.requests();
+    let all = world.run(&["renew", "--all"]).ends_in(2);
+    all.says("try: certctl renew --all --yes\n").says("certctl issue # renews those that are due");
+    let some = world.run(&["renew", "-l", "app=a"]).ends_in(2);
+    some.says("due or not: one, two").says("try: certctl renew -l 'app=a' --yes\n");
+    assert_eq!((world.ca.requests(), world.ca.issued()), (before, 4));
+    world.run(&["renew", "-l", "app=a", "--yes"]).ends_in(0);
+    world.run(&["renew", "--all", "--yes"]).ends_in(0);
+    assert_eq!(world.ca.issued(), 9);
+}
+
+#[test]
 fn a_key_that_is_to_stay_stays_over_a_renewal() {
     let never = "privateKey: {algorithm: ECDSA, rotationPolicy: Never}";
     let text = CertificateYaml::new("web").to_string();

@@ -194,7 +194,9 @@ fn what_a_renamed_certificate_left_goes_when_it_is_forgotten_with_its_secret() {
     let folder = world.path("state/secrets/default/web-tls");
     assert_eq!(folders(&folder).len(), 2);
     let said = "default/web: its earlier key and certificate in ";
-    let run = world.run(&["forget", "web", "--secret"]).ends_in(0).says(said);
+    world.run(&["forget", "web", "--secret"]).ends_in(2).says(said);
+    assert_eq!(folders(&folder).len(), 2);
+    let run = world.run(&["forget", "web", "--secret", "--yes"]).ends_in(0);
     let stays = format!("the key and certificate in {} are those of default/new", folder.display());
     assert!(run.stderr.contains(&stays), "{}", run.stderr);
     assert_eq!(folders(&folder).len(), 1);
@@ -210,11 +212,12 @@ fn the_folder_of_an_earlier_secret_name_goes_with_the_new_one() {
     world.issue().ends_in(0);
     fs::remove_file(world.path("config/web.yaml")).unwrap();
     let place = |secret: &str| world.path(&format!("state/secrets/default/{secret}"));
-    let run = world.run(&["forget", "web", "--secret"]).ends_in(0);
+    let unasked = world.run(&["forget", "web", "--secret"]).ends_in(2);
+    world.run(&["forget", "web", "--secret", "--yes"]).ends_in(0);
     for secret in ["web-tls", "new-tls"] {
         assert!(!place(secret).exists(), "{secret}");
         let named = format!("its key and certificate in {} will be", place(secret).display());
-        assert!(run.stderr.contains(&named), "{}", run.stderr);
+        assert!(unasked.stderr.contains(&named), "{}", unasked.stderr);
     }
     assert!(place("mail-tls").join("tls.key").exists());
 }
@@ -230,7 +233,7 @@ fn a_file_that_is_revoked_is_noted_for_its_own_certificate_only() {
         fs::copy(live.join(file), world.path(file)).unwrap();
     }
     world.run(&["renew", "new", "--new-key"]).ends_in(0);
-    let run = world.run(&["revoke", "./tls.crt", "--reason", "superseded"]).ends_in(0);
+    let run = world.run(&["revoke", "./tls.crt", "--reason", "superseded", "--yes"]).ends_in(0);
     let printed = format!("{}{}", run.stdout, run.stderr);
     assert!(printed.contains("default/new"), "{printed}");
     assert!(!printed.contains("default/web:"), "{printed}");

@@ -32,7 +32,7 @@ fn revision(world: &World) -> Option<u32> {
 fn a_revoked_revision_is_not_retained_in_the_place_of_a_good_one() {
     let (world, [_, second]) = renewed(&CertificateYaml::new("web"));
     world.run(&["rollback", "web"]).ends_in(0);
-    let words = ["revoke", "web", "--no-issue", "--reason", "keyCompromise"];
+    let words = ["revoke", "web", "--no-issue", "--reason", "keyCompromise", "--yes"];
     world.run(&words).ends_in(0);
     world.run(&["renew", "web"]).ends_in(0);
     assert_eq!(revision(&world), Some(3));
@@ -262,7 +262,7 @@ fn what_must_not_be_used_is_refused_with_what_there_is() {
         world.run(&["rollback", "web"]).ends_in(3).says("nothing is issued yet");
         world.issue().ends_in(0);
         world.run(&["rollback", "web"]).ends_in(3).says("no revision before 1 is kept");
-        world.run(&["revoke", "web", "--reason", reason]).ends_in(0);
+        world.run(&["revoke", "web", "--reason", reason, "--yes"]).ends_in(0);
         let live = world.state().published("web");
         let kept = || {
             let mut all = world.state().everything();

@@ -30,7 +30,7 @@ fn the_old_pair_stays_whatever_else_the_ca_hands_out() {
         let fault = Fault::Certificate(wrong.clone());
         world.fault(Rule::always(fault).for_name(format!("{}.example.test", name(number))));
     }
-    world.run(&["renew", "--all"]).ends_in(5);
+    world.run(&["renew", "--all", "--yes"]).ends_in(5);
     assert_eq!((published(), world.ca.issued()), (before, 2 * wrong.len()));
     for (number, wrong) in wrong.iter().enumerate() {
         let record = world.state().record(&name(number));
@@ -42,7 +42,7 @@ fn the_old_pair_stays_whatever_else_the_ca_hands_out() {
     }
     // Once the CA has come to its senses, everything is as it should be.
     world.ca.faults().clear();
-    world.run(&["renew", "--all"]).ends_in(0);
+    world.run(&["renew", "--all", "--yes"]).ends_in(0);
     for number in 0..wrong.len() {
         let status = world.state().record(&name(number)).status;
         assert_eq!((status.revision, status.failed_issuance_attempts), (Some(2), None));

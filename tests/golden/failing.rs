@@ -59,7 +59,6 @@ fn wrong_usage() {
         "certctl explain certificate.spec.dnsName",
         "certctl schema Ingress",
         "certctl revoke -",
-        "certctl account deactivate",
         "certctl isue --log-format json",
         "certctl issue wbe --log-format json",
         "CERTCTL_LOG=certctl=loud certctl issue",

@@ -122,7 +122,7 @@ fn a_renewal_is_asked_for() {
     ]);
     scene.quietly("certctl issue");
     scene.note("Two certificates are issued.").run("certctl renew web");
-    scene.run("certctl renew --all --parallel 1 --exit-code");
+    scene.run("certctl renew --all --yes --parallel 1 --exit-code");
     scene.run("certctl renew -l app=none");
     scene.run("certctl renew");
     scene.run("certctl renew web --all");

@@ -37,7 +37,7 @@ fn each_state_is_reached() {
     let unavailable = Fault::unavailable(None);
     let unavailable = Rule::always(unavailable).on(RequestKind::NewOrder);
     scene.world.fault(unavailable.for_name("revoked.example.test"));
-    scene.run("certctl revoke revoked --now -q >revoked.txt 2>&1");
+    scene.run("certctl revoke revoked --now --yes -q >revoked.txt 2>&1");
     let limited = Fault::rate_limited(Some("7200"));
     let limited = Rule::always(limited).on(RequestKind::NewOrder).for_name("deferred.example.test");
     scene.world.fault(limited);

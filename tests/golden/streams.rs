@@ -81,7 +81,7 @@ fn stderr_is_full() {
     scene.run("certctl issue -vvv 2>/dev/full");
     scene.run("certctl status -o name");
     scene.run("certctl renew web --log-format json --progress always 2>/dev/full");
-    scene.run("certctl revoke web 2>/dev/full >/dev/full");
+    scene.run("certctl revoke web --yes 2>/dev/full >/dev/full");
     scene.run("certctl forget web --anyway 2>/dev/full");
     scene.run("certctl status -o name");
     scene.end();

@@ -56,9 +56,16 @@ fn what_cannot_be_undone_is_asked_for() {
     let web = CertificateYaml::new("web").annotation("certctl/output-dir", &output);
     scene.configured(&[("web", &web)]);
     scene.quietly("certctl issue");
+    for (reasons, keys) in [(&["leaked\n", "\n"][..], "\n"), (&["superseded\n"], "yes\n")] {
+        let mut watched = scene.watch("certctl revoke web");
+        for reason in reasons {
+            watched.answer("Reason", reason);
+        }
+        watched.answer("Revoke it?", keys);
+        scene.end_of_watched(watched);
+    }
     for (line, question, keys) in [
-        ("certctl revoke web --no-issue", "Revoke it?", "\n"),
-        ("certctl revoke web", "Revoke it?", "yes\n"),
+        ("certctl revoke web --no-issue --reason superseded", "Revoke it?", "\n"),
         ("certctl account deactivate", "Deactivate the account?", "n\n"),
         ("certctl account deactivate", "Deactivate the account?", "y\n"),
         ("certctl renew --all", "Renew all of them now?", "n\n"),

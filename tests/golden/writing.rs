@@ -11,13 +11,16 @@ fn a_certificate_is_taken_back() {
     scene.quietly(
         "cp state/secrets/default/web-tls/tls.crt state/secrets/default/web-tls/tls.key .",
     );
-    scene.run("certctl revoke web --reason keyCompromise");
+    scene.run("certctl revoke web");
+    scene.run("certctl revoke web --reason keyCompromise --yes");
     scene.run("certctl describe web | grep -A 2 Revocation");
-    scene.note("The certificate that it replaced, once more.").run("certctl revoke ./tls.crt");
-    scene.run("certctl revoke web --now --reason superseded");
-    scene.run("certctl revoke web --no-issue");
+    scene
+        .note("The certificate that it replaced, once more.")
+        .run("certctl revoke ./tls.crt --yes");
+    scene.run("certctl revoke web --now --reason superseded --yes");
+    scene.run("certctl revoke web --no-issue --yes");
     scene.run("certctl issue");
-    scene.run("certctl revoke web --no-issue");
+    scene.run("certctl revoke web --no-issue --yes");
     scene.run("certctl status");
     scene.run("certctl revoke other");
     scene.run("certctl revoke ./tls.crt --now");
@@ -30,7 +33,7 @@ fn a_certificate_is_taken_back() {
 fn a_revocation_is_refused() {
     let mut scene = Session::issued("revoke-refused");
     scene.world.fault(Rule::always(Fault::unavailable(None)).on(RequestKind::Revoke));
-    scene.run("certctl revoke web");
+    scene.run("certctl revoke web --yes");
     scene.world.ca.faults().clear();
     scene.note("The next run does it.").run("certctl issue");
     scene.run("certctl issue");
@@ -175,7 +178,8 @@ fn a_certificate_is_forgotten() {
     scene.world.write("config/web.yaml", &web);
     scene.note("Its manifest is back, with an output.").run("certctl issue");
     scene.run("certctl forget web --secret");
-    scene.run("certctl forget web --secret --anyway -o json");
+    scene.run("certctl forget web --secret --anyway");
+    scene.run("certctl forget web --secret --anyway --yes -o json");
     scene.run("ls state/secrets/default");
     scene.run("ls out");
     scene.end();

@@ -21,7 +21,8 @@ fn command_of_the_manual(name: &str) -> Vec<String> {
         line.starts_with("certctl revoke ") && line.ends_with(" --reason keyCompromise")
     });
     let line = line.unwrap_or_else(|| panic!("no such line in {page}"));
-    let words = line.split(' ').skip(1);
+    // He confirms it on a terminal.
+    let words = line.split(' ').skip(1).chain(["--yes"]);
     words.map(|word| if word == "NAME" { name } else { word }.to_owned()).collect()
 }
 

@@ -397,7 +397,7 @@ fn a_revoked_certificate_is_revoked_and_its_replacement_is_not() {
     };
     let old = serial();
     assert_eq!(ca.status_of(&old), "Valid");
-    assert_done(&work.run(&["revoke", "web", "--reason", "keyCompromise"]));
+    assert_done(&work.run(&["revoke", "web", "--reason", "keyCompromise", "--yes"]));
     assert_eq!((ca.status_of(&old), ca.status_of(&serial())), ("Revoked".into(), "Valid".into()));
 
     // By its own key: the account is not asked.
@@ -408,7 +408,7 @@ fn a_revoked_certificate_is_revoked_and_its_replacement_is_not() {
     assert_done(&work.run(&["renew", "web"]));
     let file = work.path("tls.crt");
     let key = work.path("tls.key");
-    let words = ["revoke", file.to_str().unwrap(), "--key", key.to_str().unwrap()];
+    let words = ["revoke", file.to_str().unwrap(), "--key", key.to_str().unwrap(), "--yes"];
     assert_done(&work.run(&words));
     assert_eq!(ca.status_of(&last), "Revoked");
     // Once more is no failure.
@@ -426,7 +426,7 @@ fn without_its_account_a_certificate_is_revoked_by_its_own_key() {
     let pem = work.secret("web", "tls.crt").unwrap();
     let serial = certctl::pki::Chain::from_pem(&pem).unwrap().leaf().serial.clone();
     std::fs::remove_dir_all(work.path("state/accounts")).unwrap();
-    assert_done(&work.run(&["revoke", "web", "--no-issue"]));
+    assert_done(&work.run(&["revoke", "web", "--no-issue", "--yes"]));
     assert_eq!(ca.status_of(&serial), "Revoked");
     let registrations = ca.requests().iter().filter(|line| *line == "POST /sign-me-up").count();
     assert_eq!(registrations, 1);
@@ -642,7 +642,7 @@ fn accounts_with_keys_of_four_kinds_register_issue_revoke_and_end() {
         let pem = work.secret("web", "tls.crt").unwrap();
         let serial = certctl::pki::Chain::from_pem(&pem).unwrap().leaf().serial.clone();
         assert_eq!(ca.status_of(&serial), "Valid");
-        assert_done(&work.run(&["revoke", "web"]));
+        assert_done(&work.run(&["revoke", "web", "--yes"]));
         assert_eq!(ca.status_of(&serial), "Revoked", "{kind}");
         let words = ["account", "deactivate", "pebble", "-f", "web.yaml", "--yes"];
         assert_done(&work.run(&words));

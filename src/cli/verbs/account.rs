@@ -103,13 +103,6 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<Vec<Endin
         AccountVerb::Update(args) => {
             on_one_thread(perform(args, AccountRequest::Updated, true, shell))
         }
-        AccountVerb::Deactivate(args) if !args.yes && !shell.output.can_ask() => {
-            let message = "a deactivated account cannot be reactivated";
-            Err(CliError::new(ExitCode::Usage, message).trying(format_args!(
-                "certctl account deactivate {} --yes",
-                args.issuer.issuer.as_deref().unwrap_or("ISSUER")
-            )))
-        }
         AccountVerb::Deactivate(args) => {
             on_one_thread(perform(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
         }
@@ -363,8 +356,8 @@ async fn perform(
     }
     if let (AccountRequest::Deactivated, [issuer]) = (request, issuers.as_slice()) {
         let loss = loss(issuer, &targets);
-        shell.confirm(yes, &loss, "Deactivate the account?")?;
-        shell.warn_unasked(yes, &loss, &Hint::without_warning());
+        let line = format!("certctl account deactivate {} --yes", short(&issuer.metadata.key()));
+        shell.confirm(yes, &loss, "Deactivate the account?", &[(&line, "")])?;
     }
     workspace.make_writable()?;
     let job = Job::new("account", targets.secrets.clone());

@@ -21,7 +21,6 @@ use crate::cli::verbs::orphans::place;
 use crate::cli::verbs::revocations::stays_in;
 use crate::cli::verbs::revoke::file_of_live;
 use crate::cli::verbs::status::verb::write_metrics;
-use crate::cli::words::hint::Hint;
 use crate::cli::words::hint::short;
 use crate::resource::{NamespacedName, Revocation};
 use crate::store::Share;
@@ -45,9 +44,18 @@ pub struct ForgetArgs {
     /// while they are valid, and else, or with --secret, orders it anew.
     #[arg(long)]
     pub anyway: bool,
-    /// Do not ask for confirmation of --secret; certctl asks on a terminal only.
+    /// Do not ask for confirmation of --secret; required where there is no terminal.
     #[arg(long)]
     pub yes: bool,
+}
+
+impl ForgetArgs {
+    /// The call that asks nothing.
+    fn line(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| quoted(name.as_ref())).collect();
+        let anyway = if self.anyway { " --anyway" } else { "" };
+        format!("certctl forget {} --secret{anyway} --yes", names.join(" "))
+    }
 }
 
 impl VerbArgs for ForgetArgs {
@@ -88,8 +96,8 @@ pub(crate) fn forget(args: &ForgetArgs, shell: &mut Shell) -> Result<Vec<Ending>
             let lost = meant.iter().flat_map(|(name, secrets)| deleted(name, secrets, &workspace));
             let lost: Vec<String> = lost.collect();
             if !lost.is_empty() {
-                shell.confirm(args.yes, &lost.join("\n"), "Delete?")?;
-                shell.warn_unasked(args.yes, &lost.join("; "), &Hint::without_warning());
+                let line = args.line();
+                shell.confirm(args.yes, &lost.join("\n"), "Delete?", &[(&line, "")])?;
             }
         }
         workspace.make_writable()?;

@@ -42,6 +42,7 @@ use crate::resource::{
     AccountIdentity, CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName,
 };
 use crate::store::{OpenMode, StateDirectory};
+use crate::trust::quoted;
 use crate::workspace::check::{ListenError, Port};
 use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
 
@@ -132,7 +133,7 @@ pub struct RenewArgs {
     /// Replace a trusted certificate by one of a staging CA, which no client trusts.
     #[arg(long)]
     pub allow_untrusted: bool,
-    /// Do not ask for confirmation of --all, and do not warn.
+    /// Do not ask for confirmation of --all or of a selector; required where there is no terminal.
     #[arg(long)]
     pub yes: bool,
 }
@@ -270,7 +271,11 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
         })?;
     }
     if args.all {
-        means_all(args.yes, shell)?;
+        let lines =
+            [("certctl renew --all --yes", ""), ("certctl issue", "renews those that are due")];
+        shell.confirm(args.yes, ALL, "Renew all of them now?", &lines)?;
+    } else if has_selector && !args.yes {
+        means_several(&request, shell)?;
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order, for_revocation: false };
     begin(shell, &request, "renew", args.ignore_limits, None, |task| {
@@ -279,15 +284,29 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
     })
 }
 
-/// The crontabs of other tools have a `renew` that renews what is due: this one forces. A terminal
-/// is asked; a run without one gets a warning.
-fn means_all(yes: bool, shell: &mut Shell) -> Result<(), CliError> {
-    let fact = "renew --all orders every certificate again, due or not, and CAs have rate limits; \
-                certctl issue renews only what is due";
-    shell.confirm(yes, fact, "Renew all of them now?")?;
-    let note = "from cron; here --yes goes without this warning".to_owned();
-    shell.warn_unasked(yes, fact, &Hint::Commands(vec![("certctl issue".to_owned(), note)]));
-    Ok(())
+/// The crontabs of other tools have a `renew` that renews what is due: this one forces.
+const ALL: &str = "renew --all orders every certificate again, due or not, and CAs have rate limits; certctl \
+                   issue renews only what is due";
+
+/// Asks where a selector has more than one certificate.
+fn means_several(request: &Request, shell: &mut Shell) -> Result<(), CliError> {
+    let selected = on_one_thread(async {
+        let mut workspace = open_for(shell, request).await?;
+        let selection = workspace.select(request);
+        // An error in the manifests is reported by the run.
+        let is_refused = selection.is_refused();
+        let targets = workspace.targets(request, selection)?;
+        let names = targets.tasks.iter().map(|task| short(&task.certificate.metadata.key()));
+        Ok(if is_refused { Vec::new() } else { names.collect::<Vec<_>>() })
+    })?;
+    if selected.len() < 2 {
+        return Ok(());
+    }
+    let fact = format!("each is ordered again, due or not: {}", names(&selected));
+    let selector = shell.matches.get_raw("selector").and_then(Iterator::last);
+    let selector = quoted(Path::new(selector.unwrap_or_default()));
+    let line = format!("certctl renew -l {selector} --yes");
+    shell.confirm(false, &fact, "Renew all of them now?", &[(&line, "")])
 }
 
 fn begin(

@@ -22,7 +22,6 @@ use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::orphans;
 use crate::cli::verbs::revocations::{finish, paths};
 use crate::cli::verbs::status::verb::write_metrics;
-use crate::cli::words::hint::Hint;
 use crate::cli::words::hint::short;
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Requested, RevocationError};
@@ -80,7 +79,7 @@ pub struct RevokeArgs {
     /// Private key of the certificate in FILE, to sign with instead of an account key.
     #[arg(long, value_name = "KEYFILE")]
     pub key: Option<PathBuf>,
-    /// Do not ask for confirmation; certctl asks on a terminal only.
+    /// Do not ask for confirmation or for a reason; required where there is no terminal.
     #[arg(long)]
     pub yes: bool,
 }
@@ -89,6 +88,16 @@ impl RevokeArgs {
     /// The flag as it was typed, for the next command.
     fn reason_flag(&self) -> String {
         self.reason.map(|reason| format!(" --reason {reason}")).unwrap_or_default()
+    }
+
+    /// The call that asks nothing, with this for its reason.
+    fn line(&self, reason: &str) -> String {
+        let target = quoted(Path::new(&self.target));
+        let key = self.key.as_ref().map(|key| format!(" --key {}", quoted(key)));
+        let key = key.unwrap_or_default();
+        let now = if self.now { " --now" } else { "" };
+        let no_issue = if self.no_issue { " --no-issue" } else { "" };
+        format!("certctl revoke {target}{reason}{key}{now}{no_issue} --yes")
     }
 }
 
@@ -156,8 +165,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliEr
     // Without one, that of a pending request stays.
     let pending = workspace.record(&certificate).and_then(CertificateRecord::owed_revocation);
     let reason = args.reason.or(pending.map(|pending| pending.reason));
-    let reason = reason.unwrap_or(RevocationReason::Unspecified);
-    confirm(args, reason, task, &workspace, shell).await?;
+    let reason = confirm(args, reason, task, &workspace, shell).await?;
     workspace.make_writable()?;
     let at_once = args.now || args.no_issue;
     let request = RevocationRequest {
@@ -295,16 +303,19 @@ pub(in crate::cli) fn file_of_live(
     folder.exists().then(|| folder.join("tls.crt"))
 }
 
-/// Asks before the live certificate is revoked.
+/// Asks before the live certificate is revoked, and for the reason where there is none.
 async fn confirm(
     args: &RevokeArgs,
-    reason: RevocationReason,
+    reason: Option<RevocationReason>,
     task: &Task,
     workspace: &Workspace,
     shell: &mut Shell,
-) -> Result<(), CliError> {
+) -> Result<RevocationReason, CliError> {
     let name = task.certificate.metadata.key();
-    let Some(leaf) = workspace.live_leaf(&name).await? else { return Ok(()) };
+    let Some(leaf) = workspace.live_leaf(&name).await? else {
+        return Ok(reason.unwrap_or(RevocationReason::Unspecified));
+    };
+    let reason = reason_of(args, reason, shell)?;
     let when = if args.no_issue {
         "immediately, without a replacement"
     } else if args.now {
@@ -319,22 +330,42 @@ async fn confirm(
     } else {
         format!("\n  copies of its key and certificate are in {}", copies.join(", "))
     };
-    let is_open = args.reason.is_none() && reason == RevocationReason::Unspecified;
-    let leaked = if is_open { IF_LEAKED } else { "" };
-    let facts =
-        format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}{leaked}");
-    ask(args, &facts, shell)
+    let facts = format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}");
+    ask(args, &facts, shell)?;
+    Ok(reason)
 }
 
-/// Without a reason, the key stays usable, here and at the CA.
-const IF_LEAKED: &str =
-    "\n  if its key has leaked: --reason keyCompromise, which replaces the key, too";
+/// This reason, or the one that a terminal is asked for.
+fn reason_of(
+    args: &RevokeArgs,
+    known: Option<RevocationReason>,
+    shell: &mut Shell,
+) -> Result<RevocationReason, CliError> {
+    if let Some(reason) = known {
+        return Ok(reason);
+    }
+    while !args.yes && shell.output.can_ask() {
+        let answer = shell.output.answer(WHY).ok_or_else(CliError::unconfirmed)?;
+        match answer.trim() {
+            "" => break,
+            word => match word.parse::<RevocationReason>() {
+                Ok(reason) => return Ok(reason),
+                Err(error) => shell.output.talk(Level::Info, escape(&error.to_string())),
+            },
+        }
+    }
+    Ok(RevocationReason::Unspecified)
+}
 
-/// A terminal is asked; without one, what is done at once is told.
+const WHY: &str = "Reason (keyCompromise if its key has leaked) [unspecified] ";
+
+/// Asks before a revocation; where there is no terminal, it needs `--yes`.
 fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError> {
-    shell.confirm(args.yes, facts, "Revoke it?")?;
-    shell.warn_unasked(args.yes, facts, &Hint::without_warning());
-    Ok(())
+    let line = args.line(&args.reason_flag());
+    let leaked = args.line(" --reason keyCompromise");
+    let lines = [(&*line, ""), (&*leaked, "if its key has leaked")];
+    let lines = if args.reason.is_some() { lines.get(..1).unwrap_or_default() } else { &lines };
+    shell.confirm(args.yes, facts, "Revoke it?", lines)
 }
 
 /// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
@@ -380,7 +411,7 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
         );
         return Err(error.trying(format_args!("certctl revoke {name}")));
     }
-    let reason = args.reason.unwrap_or(RevocationReason::Unspecified);
+    let reason = reason_of(args, args.reason, shell)?;
     let serial = &leaf.serial;
     let facts = format!("{}: serial {serial} will be revoked ({reason})", path.display());
     ask(args, &facts, shell)?;

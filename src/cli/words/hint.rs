@@ -37,11 +37,6 @@ impl Hint {
         Self::Text(format!("{} instead of `{word}`", any(by, "")))
     }
 
-    /// What goes on without a question.
-    pub(in crate::cli) fn without_warning() -> Self {
-        Self::Text("without this warning: --yes".to_owned())
-    }
-
     /// The same of the value of a flag.
     pub(in crate::cli) fn value(flag: &str, by: &[String]) -> Self {
         Self::Text(any(by, &format!("{flag} ")))

@@ -112,7 +112,7 @@ impl Scene {
         let world = World::prepared(&[CertificateYaml::new("web")]);
         world.issue().ends_in(0);
         let base = world.state().everything();
-        Self { world, base, revision: 1, words: &["revoke", "web", "--no-issue"] }
+        Self { world, base, revision: 1, words: &["revoke", "web", "--no-issue", "--yes"] }
     }
 
     /// There is no account yet.
@@ -534,7 +534,7 @@ fn each_of_200_manifests_is_opened_once() {
         &["plan"],
         &["renew", "web"],
         &["rollback", "web"],
-        &["revoke", "web"],
+        &["revoke", "web", "--yes"],
         &["status"],
     ] {
         let mut opened = opened(&world, words, &world.path("config"));
