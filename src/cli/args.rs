@@ -11,6 +11,8 @@ use crate::cli::exit::Ending;
 use crate::cli::global::GlobalArgs;
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
+use crate::cli::verbs::issue::{IssueArgs, RenewArgs};
+use crate::cli::verbs::plan::PlanArgs;
 
 /// Issues and renews the TLS certificates that cert-manager's YAML files describe.
 ///
@@ -84,9 +86,9 @@ macro_rules! verbs {
 
 // The help of a verb is the doc comment of its arguments.
 verbs! {
-    Issue(crate::cli::verbs::issue::IssueArgs),
-    Renew(crate::cli::verbs::issue::RenewArgs),
-    Plan(crate::cli::verbs::plan::PlanArgs),
+    Issue(IssueArgs),
+    Renew(RenewArgs),
+    Plan(PlanArgs),
     Validate(crate::cli::verbs::validate::ValidateArgs),
     Status(crate::cli::verbs::status::verb::StatusArgs),
     Describe(crate::cli::verbs::status::verb::DescribeArgs),
@@ -111,6 +113,18 @@ verbs! {
     Completion(crate::cli::verbs::completion::CompletionArgs),
     Man(crate::cli::verbs::man::ManArgs),
     Help(crate::cli::verbs::help::HelpArgs),
+}
+
+impl Verb {
+    /// The verb that is meant: `--dry-run` of `issue` and `renew` is `plan`.
+    pub(super) fn meant(self) -> Self {
+        if let Self::Issue(IssueArgs { dry_run: true, targets, .. })
+        | Self::Renew(RenewArgs { dry_run: true, names: targets, .. }) = &self
+        {
+            return Self::Plan(PlanArgs { targets: targets.clone() });
+        }
+        self
+    }
 }
 
 /// The names of the verbs that change what `--metrics-file` shows.

@@ -18,6 +18,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
 use crate::cli::args::Arguments;
 use crate::cli::environment::Environment;
+use crate::cli::global::TUNING;
 use crate::cli::parse::unfinished;
 use crate::cli::words::field::{ANNOTATIONS, Field, Kind, Type, all, below};
 use crate::manifest::{Options, Source, load};
@@ -85,6 +86,7 @@ fn offering(command: Command, verb: &str, known: &Arc<Known>) -> Command {
         }
         places
             .retain(|place| PLACES.contains(&place.as_str()) && !(makes_names && place == "NAME"));
+        let arg = if arg.get_help_heading() == Some(TUNING) { arg.hide(true) } else { arg };
         let known = Arc::clone(known);
         let has_words = arg.get_value_parser().possible_values().is_some();
         if has_words || places.is_empty() {

@@ -56,23 +56,24 @@ pub struct GlobalArgs {
     #[arg(long, value_name = "N", default_value = "256", global = true)]
     pub parallel: NonZeroUsize,
     /// Concurrent challenges, across all certctl processes
-    #[arg(long, value_name = "N", default_value = "60", global = true)]
+    #[arg(long, help_heading = TUNING, value_name = "N", default_value = "60", global = true)]
     pub max_concurrent_challenges: NonZeroUsize,
     /// Give up on a certificate after this long, counted from its first challenge; no request to the CA takes longer
     #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = value_parser::positive_duration)]
     pub timeout: GoDuration,
     /// How long to wait for another running certctl; 0 to not wait
-    #[arg(long, value_name = "DURATION", default_value = "30s", global = true, value_parser = value_parser::duration)]
+    #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "30s", global = true, value_parser = value_parser::duration)]
     pub lock_timeout: GoDuration,
     /// Time between two self-checks of a challenge
-    #[arg(long, value_name = "DURATION", default_value = "10s", global = true, value_parser = value_parser::positive_duration)]
+    #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "10s", global = true, value_parser = value_parser::positive_duration)]
     pub self_check_interval: GoDuration,
     /// Stop a hook after this long
-    #[arg(long, value_name = "DURATION", default_value = "60s", global = true, value_parser = value_parser::positive_duration)]
+    #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "60s", global = true, value_parser = value_parser::positive_duration)]
     pub hook_timeout: GoDuration,
     /// Run hooks and reloads now, leave them to `certctl deploy` (later), or run them as root
     #[arg(
         long,
+        help_heading = TUNING,
         value_enum,
         default_value_t,
         env = "CERTCTL_HOOKS",
@@ -87,7 +88,7 @@ pub struct GlobalArgs {
           value_parser = value_parser::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
     /// Port that the HTTP-01 self-check connects to
-    #[arg(long, value_name = "PORT", default_value_t = 80, global = true,
+    #[arg(long, help_heading = TUNING, value_name = "PORT", default_value_t = 80, global = true,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
     #[arg(
@@ -101,7 +102,7 @@ pub struct GlobalArgs {
     )]
     pub resolver: Vec<HostPort>,
     /// Let the DNS-01 self-check query only the resolvers, not each authoritative server
-    #[arg(long, global = true)]
+    #[arg(long, help_heading = TUNING, global = true)]
     pub dns01_recursive_nameservers_only: bool,
     /// Port of authoritative servers, for labs
     #[arg(long, value_name = "PORT", default_value_t = 53, global = true, hide = true,
@@ -109,7 +110,7 @@ pub struct GlobalArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub dns01_authoritative_port: u16,
     /// Namespace of the secrets that ClusterIssuers refer to
-    #[arg(long, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = value_parser::namespace)]
+    #[arg(long, help_heading = TUNING, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = value_parser::namespace)]
     pub cluster_resource_namespace: String,
     /// Folder below which manifests may have files written: outputs and webroots (repeat) [default: anywhere]
     #[arg(long, value_name = "DIR", global = true)]
@@ -117,6 +118,7 @@ pub struct GlobalArgs {
     /// After a run, write what `status -o prometheus` prints to this file
     #[arg(
         long,
+        help_heading = TUNING,
         value_name = "FILE",
         env = "CERTCTL_METRICS_FILE",
         hide_env_values = true,
@@ -126,6 +128,7 @@ pub struct GlobalArgs {
     /// URL that `issue` and `renew` request when they are done; URL/start before, URL/fail on failure
     #[arg(
         long,
+        help_heading = TUNING,
         value_name = "URL",
         env = "CERTCTL_PING",
         hide_env_values = true,
@@ -212,3 +215,6 @@ pub(super) const HTTP01_LISTEN: &str = "[::]:80";
 
 /// The default of the DNS servers.
 pub(super) const RESOLVERS: &str = "those of resolv.conf";
+
+/// The heading in certctl(1) of the options that `certctl help flags` leaves out.
+pub(super) const TUNING: &str = "Tuning options";

@@ -122,6 +122,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     };
     open_files::raise();
     let Parsed { arguments: Arguments { global, verb, .. }, environment, config, matches } = parsed;
+    let verb = verb.map(Verb::meant);
     let output = Output::of_process(global.color, global.log_format, &environment);
     panic::talk_json(global.log_format == LogFormat::Json);
     let (inherited, results) = (Rc::default(), Results::default());

@@ -49,6 +49,23 @@ fn without_a_terminal_a_renewal_of_several_needs_yes() {
 }
 
 #[test]
+fn a_dry_run_is_a_plan() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let plan = world.run(&["plan"]).ends_in(0).stdout;
+    for words in [
+        &["issue", "--dry-run"][..],
+        &["issue", "web", "--dry-run"],
+        &["renew", "--dry-run"],
+        &["renew", "web", "--dry-run"],
+        &["renew", "--all", "--dry-run"],
+    ] {
+        assert_eq!(world.run(words).ends_in(0).stdout, plan, "{words:?}");
+    }
+    assert_eq!(world.ca.requests(), 0);
+    world.run(&["issue", "--dry-run", "--exit-code"]).ends_in(10);
+}
+
+#[test]
 fn a_key_that_is_to_stay_stays_over_a_renewal() {
     let never = "privateKey: {algorithm: ECDSA, rotationPolicy: Never}";
     let text = CertificateYaml::new("web").to_string();

@@ -46,9 +46,9 @@ use crate::trust::quoted;
 use crate::workspace::check::{ListenError, Port};
 use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
 
-/// Issue or renew whatever is missing or due (safe to repeat; run it from cron).
+/// Issue or renew whatever is missing or due; run it from cron.
 ///
-/// Without arguments: all certificates of the config directory and those issued from files
+/// Safe to repeat. Without arguments: all certificates of the config directory and those issued from files
 /// before. When nothing is due, prints nothing, but on a terminal.
 #[derive(Debug, Args)]
 #[command(alias = "apply")]
@@ -70,13 +70,17 @@ pub struct IssueArgs {
     /// Start after a fixed, host-specific delay of up to DURATION.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub splay: Option<GoDuration>,
+    /// Show what would be done, and change nothing; the same as `certctl plan`.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 impl IssueArgs {
     /// Those of `certctl issue NAME`.
     pub(crate) fn of(name: &str) -> Self {
         let targets = vec![name.into()];
-        Self { targets, ignore_limits: false, allow_untrusted: false, splay: None }
+        let (ignore_limits, allow_untrusted, dry_run) = (false, false, false);
+        Self { targets, ignore_limits, allow_untrusted, splay: None, dry_run }
     }
 }
 
@@ -136,6 +140,9 @@ pub struct RenewArgs {
     /// Do not ask for confirmation of --all or of a selector; required where there is no terminal.
     #[arg(long)]
     pub yes: bool,
+    /// Show what `certctl issue` would do, and change nothing; the same as `certctl plan`.
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 impl VerbArgs for RenewArgs {

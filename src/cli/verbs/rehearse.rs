@@ -37,7 +37,7 @@ use crate::resource::FailureClass;
 use crate::resource::{Event, EventType, NamespacedName, Reason};
 use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
 
-/// Run the whole flow against a built-in throw-away CA; changes no real state.
+/// Run the whole flow against a built-in CA; changes no real state.
 ///
 /// Listens on a free port if the user may not listen on port 80.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
 use crate::cli::words::field::Kind;
 
-/// Print the JSON Schema of the manifests, for editors, or of the -o json output.
+/// Print the JSON Schema of the manifests or of the -o json output.
 ///
 /// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
 #[derive(Debug, Args)]

@@ -24,7 +24,9 @@ use crate::solver::dns01;
 /// The crate's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Print the version; with -v also the directories and settings, with their origin.
+/// Print the version; with -v also directories and settings.
+///
+/// Each setting is printed with its origin.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
     /// Print only the version number.

@@ -31,7 +31,7 @@ pub(in crate::cli) use http::{
 pub(in crate::cli) use known::known;
 pub(in crate::cli) use page::format_of;
 
-/// Diagnose DNS, HTTP, the CA and the reports of failures, without changing anything.
+/// Check DNS, HTTP, the CA or the reports of failures.
 #[derive(Debug, Subcommand)]
 pub enum CheckVerb {
     /// Check the CA of an issuer, and whether the Issuer matches it.

@@ -50,7 +50,7 @@ pub(in crate::cli) use schedule::{NOT_REPORTED, alert_hook_of, scheduler, way_to
 pub(in crate::cli) use served::is_web_server;
 pub(in crate::cli) use usage::Use;
 
-/// Show what on this host would stop a run, with the command that fixes it.
+/// Show what on this host would stop a run, and how to fix it.
 ///
 /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
 /// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, whether webroots

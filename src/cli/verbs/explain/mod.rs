@@ -22,7 +22,7 @@ use crate::manifest::nearest_by;
 use crate::resource::ANNOTATION_PREFIX;
 use code::Code;
 
-/// Explain a field of a manifest: `certctl explain certificate.spec.renewBefore`.
+/// Explain a field of a manifest, or the code of an error.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// KIND.PATH, as in `kubectl explain`, an annotation of certctl, or the code of an error, such as

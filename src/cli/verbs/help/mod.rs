@@ -19,8 +19,9 @@ use crate::cli::verb::VerbArgs;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 
-/// Show the help of a verb, or a topic: exit-codes, failures, files, flags, hooks, manifests, port-80,
-/// renewal.
+/// Show the help of a verb, or a topic.
+///
+/// Topics: exit-codes, failures, files, flags, hooks, manifests, port-80, renewal.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A verb, such as `check dns`, or a topic.

@@ -1,14 +1,27 @@
 //! The tree of verbs and flags as help shows it.
 //!
-//! Contract: a verb's help has its own flags, then its examples, then one line for the global
-//! flags, which are in `certctl help flags`.
+//! Contract: certctl's own help has the verbs by groups. A verb's help has its own flags, then its
+//! examples, then one line for the global flags, which are in `certctl help flags`.
 
 use std::fmt::Write as _;
 
 use clap::Command;
+use clap::builder::Styles;
 
 use super::topic::TOPICS;
 use crate::cli::command_tree::Verbs;
+use crate::cli::render::text::{USUAL, behind};
+
+/// The verbs by groups.
+const GROUPS: &[(&str, &[&str])] = &[
+    (
+        "Certificates",
+        &["create", "issue", "renew", "deploy", "revoke", "rollback", "forget", "account"],
+    ),
+    ("Look", &["status", "describe", "plan", "inspect", "validate", "rehearse", "explain", "help"]),
+    ("This host", &["doctor", "check", "timer", "run", "version"]),
+    ("Files for other programs", &["schema", "completion", "man"]),
+];
 
 /// The last line of each help.
 const GLOBAL: &str = "Global options: certctl help flags (-f, -n, -o, -v, -q and others)";
@@ -24,8 +37,27 @@ pub fn whole(verbs: &Verbs) -> Command {
         // Writing to a String does not fail.
         _ = writeln!(topics, "  {:<10}  {}", topic.name, topic.about);
     }
-    let tree = tree.after_help(format!("{topics}\n{GLOBAL}"));
+    let template = template(&tree);
+    let tree = tree.help_template(template).after_help(format!("{topics}\n{GLOBAL}"));
     tree.mut_subcommands(|verb| of_verb(verb, "", verbs))
+}
+
+/// clap's own, with the verbs by groups.
+fn template(tree: &Command) -> String {
+    let styles = Styles::default();
+    let style = styles.get_header();
+    let mut text = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (group, verbs) in GROUPS {
+        _ = writeln!(text, "{style}{group}:{style:#}");
+        for verb in verbs.iter().filter_map(|verb| tree.find_subcommand(verb)) {
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
+            let label = format!("  {:<10}  ", verb.get_name());
+            _ = writeln!(text, "{}", behind(&label, &about, label.len(), USUAL));
+        }
+        text.push('\n');
+    }
+    _ = write!(text, "{style}Options:{style:#}\n{{options}}{{after-help}}");
+    text
 }
 
 fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
@@ -48,7 +80,6 @@ fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
 mod tests {
     use super::*;
     use crate::cli::args::VERBS;
-    use crate::cli::render::text::USUAL;
 
     fn each(command: &mut Command, check: &mut impl FnMut(&mut Command)) {
         check(command);
@@ -87,6 +118,18 @@ mod tests {
                 assert!(line.len() <= USUAL || next.is_empty(), "{}: {line}", command.get_name());
             }
         });
+    }
+
+    #[test]
+    fn every_verb_is_in_one_group() {
+        let tree = (VERBS.tree)();
+        let mut verbs: Vec<&str> = tree.get_subcommands().map(Command::get_name).collect();
+        let mut grouped = GROUPS.iter().flat_map(|(_, verbs)| *verbs).copied().collect::<Vec<_>>();
+        verbs.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, verbs);
+        let long = whole(&VERBS).render_long_help().to_string();
+        assert!(long.lines().all(|line| line.len() <= USUAL), "{long}");
     }
 
     #[test]

@@ -10,8 +10,9 @@ use clap::Args;
 use crate::cli::value_parser::{ValueError, positive_duration};
 use crate::resource::GoDuration;
 
-/// Run `certctl issue` now and at every interval, for containers and hosts without cron.
+/// Run `certctl issue` now and at every interval.
 ///
+/// For containers, and for hosts without cron.
 /// Each run is a separate process. SIGHUP starts a run; SIGTERM stops the current run cleanly
 /// and exits. Between runs, certctl keeps the HTTP-01 port open if the manifests need it.
 /// /healthz returns 503 if runs cannot do their work. /metrics has the state of the

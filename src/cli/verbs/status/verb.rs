@@ -70,7 +70,7 @@ impl VerbArgs for StatusArgs {
     }
 }
 
-/// Show all that is known of one certificate: events, order, challenges, revocations.
+/// Show `status NAME` with everything: events, orders, revocations.
 #[derive(Debug, Args)]
 pub struct DescribeArgs {
     /// certificate (may be left out), issuer, order, challenge or request; then names.
