@@ -30,18 +30,18 @@ use crate::cli::render::output::escape;
 use crate::cli::render::report::short;
 use crate::cli::render::text::Text;
 use crate::cli::run::on_one_thread;
-use crate::cli::servers::InServer;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{known_names, open, targets};
 use crate::cli::verb::VerbArgs;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;
+use crate::trust::{quoted, sudo_on_own};
 pub(in crate::cli) use crate::workspace::inspect::Report;
 use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject, roots_of};
 use crate::workspace::{Owners, Request, Workspace};
 use source::{refused, source};
 
-/// Show one certificate: from the state, a file, standard input or a server.
+/// Show one certificate, from the state, a file or a server.
 ///
 /// Shows names, key, chain, trust and revocation; of a server, and with --ca-bundle, a terminal
 /// shows the verdict alone, and -o wide all of it. --exit-code exits with 8 if it is expired or
@@ -207,10 +207,13 @@ async fn in_server(owners: &Owners, host: &str) -> Option<String> {
     let workspace = owners.workspace()?;
     let secret = workspace.state().secret_path(&owner.secret).ok()?;
     let folder = settings.output_dir.as_deref().map_or(secret, PathBuf::from);
-    let hooks = workspace.settings().hooks().folder;
-    let server = InServer::of(one, &settings, &folder, &hooks, |_| None)?;
-    let name = short(&owner.certificate);
-    Some(format!("to present the certificate of {name}, {}", server.text()))
+    let program = workspace.settings().hooks().folder.join(settings.reload.as_deref()?);
+    let (name, folder, program) = (short(&owner.certificate), quoted(&folder), quoted(&program));
+    Some(format!(
+        "to present the certificate of {name}, let the server read tls.crt and tls.key in {folder}; then \
+         reload it: {}{program}",
+        sudo_on_own()
+    ))
 }
 
 /// How often a server is looked at again that does not present the certificate of the state.
