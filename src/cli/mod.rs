@@ -18,6 +18,7 @@ pub mod parse;
 pub mod shell;
 pub mod value_parser;
 
+mod ask;
 mod core_dump;
 mod daily;
 mod files;

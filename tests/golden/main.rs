@@ -7,6 +7,10 @@
 
 #![cfg(test)]
 
+#[cfg(feature = "real-servers")]
+#[path = "../support/bind/mod.rs"]
+#[expect(dead_code, unused_imports, reason = "other executables use the rest")]
+mod bind_support;
 mod doctor;
 mod failing;
 mod issuing;

@@ -179,8 +179,8 @@ fn a_further_dns_provider_is_explained_and_has_an_issuer() {
     for line in [
         "certctl explain issuer.spec.acme.solvers.dns01.webhook",
         "certctl explain transip",
-        "certctl create issuer letsencrypt --dns01 transip",
-        "certctl create issuer letsencrypt --dns01 transit",
+        "certctl create issuer letsencrypt --dns01 transip --print",
+        "certctl create issuer letsencrypt --dns01 transit --print",
     ] {
         scene.run(line);
     }

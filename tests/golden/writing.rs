@@ -81,28 +81,31 @@ fn a_request_is_made_once() {
 fn manifests_are_made_to_begin_with() {
     let mut scene = Session::new("create-manifests");
     scene.note("For Let's Encrypt.");
-    scene.run("certctl create issuer letsencrypt --email you@example.com");
+    scene.run("certctl create issuer letsencrypt --email you@example.com --print");
     scene.run(
-        "certctl create issuer letsencrypt-staging --dns01 rfc2136 -n web --profile shortlived",
+        "certctl create issuer letsencrypt-staging --dns01 rfc2136 -n web --profile shortlived --print",
     );
-    scene.note("For a CA of one's own, into the folder of manifests, up to the first certificate.");
+    scene.note("For a CA of one's own, up to the first certificate.");
     let (server, root) = (scene.world.ca.directory_url(), scene.world.ca.root_pem());
     scene.world.write("root.pem", &root);
     scene.world.write("url", &server);
-    scene.run("certctl create issuer ca --server $(cat url) --ca-bundle root.pem --into config");
-    scene.run("certctl create certificate web.example.test --issuer ca --into config");
+    scene.run("certctl create issuer ca --server $(cat url) --ca-bundle root.pem");
+    scene.run("certctl create certificate web.example.test");
+    scene.note("The same again, and another one of that name.");
+    scene.run("certctl create certificate web.example.test");
     scene.run("certctl issue --http01-check-port $PORT");
     scene.note("What it is not for.");
     for line in [
         "certctl create issuer home",
         "certctl create issuer home --server http://ca.example.com",
         "certctl create issuer ca --server https://ca.example.com --ca-bundle missing.pem",
-        "certctl create issuer ca --server https://ca.example.com --into config",
-        "certctl create certificate '*.example.com' example.com --webroot /var/www/html --reload nginx",
-        "certctl create certificate web.example.test --into config",
+        "certctl create issuer ca --server https://ca.example.com",
+        "certctl create certificate '*.example.com' example.com --webroot /var/www/html --reload nginx --print",
+        "certctl create certificate '*.example.com'",
+        "certctl create certificate web.example.test www.example.test --name web.example.test",
         "certctl create certificate web.example.test --into nowhere",
         "certctl create certificate web.example.test --into ./confg",
-        "certctl create issuer own --server=ca.example.com/dir --into config",
+        "certctl create issuer own --server=ca.example.com/dir",
         "certctl create certificate 'a b'",
         "certctl create certificate _foo.example.com",
         "certctl create certificate web.example.test --name web -o json",
@@ -136,7 +139,7 @@ fn manifests_are_made_to_begin_with() {
     }
     scene.hook("postfix", "exit 0");
     scene.run(
-        "certctl create certificate d.example.test --issuer ca --reload postfxi --into config",
+        "certctl create certificate d.example.test --issuer ca --reload 'postfix reload' --into config",
     );
     scene.end();
 }

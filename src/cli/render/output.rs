@@ -202,18 +202,23 @@ impl Output {
 
     /// Asks on the terminal for a line; `None` at the end of stdin.
     pub fn answer(&mut self, question: &str) -> Option<String> {
-        if self.talks_json() {
-            self.talk(Level::Info, question);
-        } else {
-            // There is no other place to report that stderr cannot be written.
-            drop(self.stderr.write(question));
-        }
+        self.prompt(question);
         let mut answer = String::new();
         let is_read = io::stdin().read_line(&mut answer).is_ok();
         if is_read && !answer.ends_with('\n') {
             drop(self.stderr.write("\n"));
         }
         Some(answer).filter(|answer| is_read && !answer.is_empty())
+    }
+
+    /// Writes a question, behind which an answer is typed.
+    pub fn prompt(&mut self, question: &str) {
+        if self.talks_json() {
+            self.talk(Level::Info, question);
+        } else {
+            // There is no other place to report that stderr cannot be written.
+            drop(self.stderr.write(question));
+        }
     }
 
     fn say(&mut self, text: &str) {

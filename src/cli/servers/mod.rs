@@ -4,7 +4,6 @@ mod setup;
 
 use std::path::Path;
 
-use crate::cli::folders::SEARCHED;
 use crate::cli::verbs::doctor::is_web_server;
 use crate::resource::DnsName;
 pub(super) use setup::InServer;
@@ -36,30 +35,10 @@ impl Server {
         SHIPPED.iter().find(|server| server.name == name)
     }
 
-    /// Whether a program of it is in one of the folders of programs.
-    pub(super) fn is_installed(&self) -> bool {
-        self.is_in(SEARCHED)
-    }
-
-    fn is_in(&self, folders: &[&str]) -> bool {
-        let programs = match self.name {
-            "apache" => &["apache2", "httpd"][..],
-            "postgresql" => &["pg_ctlcluster", "pg_ctl", "postgres", "psql"],
-            _ => &[self.name],
-        };
-        let mut folders = folders.iter().map(Path::new);
-        folders.any(|folder| programs.iter().any(|program| folder.join(program).exists()))
-    }
-
     /// The file of its configuration, where it has one on this host.
     pub(super) fn configuration(&self) -> &'static str {
         let is_of_haproxy = self.name == "haproxy" && Path::new(FILE_OF_HAPROXY).exists();
         if is_of_haproxy { FILE_OF_HAPROXY } else { "its configuration" }
-    }
-
-    /// Whether it serves files from a folder, the responses to challenges among them.
-    pub(super) fn serves_folders(&self) -> bool {
-        ["apache", "nginx"].contains(&self.name)
     }
 
     /// The settings that name the files of a site, but for those of which nothing is known.
@@ -86,11 +65,6 @@ impl Server {
     fn port_of_https(&self, names: &[DnsName]) -> Option<String> {
         let name = names.iter().find(|name| !name.is_wildcard())?;
         is_web_server(self.name).then(|| format!("{name}:443"))
-    }
-
-    /// Whether it reads key and chain from one file.
-    pub(super) fn reads_one_file(&self) -> bool {
-        self.settings.iter().any(|line| line.contains("/tls-combined.pem"))
     }
 }
 
@@ -145,11 +119,6 @@ pub(super) const SHIPPED: &[Server] = &[
     },
 ];
 
-/// Their names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
-    SHIPPED.iter().map(|server| server.name)
-}
-
 /// The one file of its configuration.
 const FILE_OF_HAPROXY: &str = "/etc/haproxy/haproxy.cfg";
 #[cfg(test)]
@@ -179,11 +148,6 @@ mod tests {
             }
         }
         assert!(Server::of("caddy").is_none());
-        let there = tempfile::tempdir().unwrap();
-        let folders = ["/no/such/folder", there.path().to_str().unwrap()];
-        let is_in = |server: &str| Server::of(server).unwrap().is_in(&folders);
-        std::fs::File::create(there.path().join("httpd")).unwrap();
-        assert!(is_in("apache") && !is_in("nginx") && !is_in("postgresql"));
     }
 
     #[test]

@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use super::{Server, Site};
-use crate::cli::render::message::Level;
 use crate::cli::render::output::escape;
 use crate::cli::render::text::Text;
-use crate::cli::shell::Shell;
 use crate::cli::verbs::doctor::is_web_server;
 use crate::resource::{Certificate, DnsName, Settings};
 use crate::trust::{quoted, sudo_on_own};
@@ -59,16 +57,6 @@ impl InServer {
                 None => starttls(server.name, &one.spec.dns_names),
             },
         })
-    }
-
-    /// As the next thing to do, now that this is done; behind it commands of which none has to be typed.
-    pub(in crate::cli) fn say(&self, done: &str, steps: &[String], shell: &mut Shell) {
-        let mut text = Text::from(format!("{done}; next, "));
-        text.extend(self.text());
-        text.push("\nat any time:");
-        text.list(steps);
-        text.push("\n");
-        shell.output.talk(Level::Info, text);
     }
 
     /// A sentence without its beginning, and the lines.

@@ -74,7 +74,7 @@ impl WebhookProvider {
             "{indent}- dns01:\n{indent}    webhook:\n{indent}      groupName: certctl\n\
              {indent}      solverName: {name}\n{indent}      config:\n"
         );
-        for field in self.fields.iter().filter(|field| self.is_shown(field)) {
+        for field in self.shown() {
             let field_name = field.name;
             let value = if field.kind.is_secret() {
                 format!("{{name: {name}, key: {}}}", field.key())
@@ -86,18 +86,18 @@ impl WebhookProvider {
         text
     }
 
-    /// The entries of its Secret, as [`WebhookProvider::entry`] names them.
-    pub fn keys(&self) -> impl Iterator<Item = &'static str> {
-        let shown = self.fields.iter().filter(|field| self.is_shown(field));
-        shown.filter(|field| field.kind.is_secret()).map(ConfigField::key)
+    /// The fields that a usual set-up needs.
+    pub fn shown(&self) -> impl Iterator<Item = &'static ConfigField> {
+        let Self { name, fields } = *self;
+        fields.iter().filter(move |field| is_shown(name, field))
     }
+}
 
-    /// Joker and ClouDNS have several ways to log in.
-    fn is_shown(&self, field: &ConfigField) -> bool {
-        let is_way =
-            matches!((self.name, field.name), ("joker", "apiKeySecretRef") | ("cloudns", "authID"));
-        is_way || field.kind.is_needed()
-    }
+/// Joker and ClouDNS have several ways to log in.
+fn is_shown(provider: &str, field: &ConfigField) -> bool {
+    let is_way =
+        matches!((provider, field.name), ("joker", "apiKeySecretRef") | ("cloudns", "authID"));
+    is_way || field.kind.is_needed()
 }
 
 impl ConfigField {

@@ -45,7 +45,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"<now> \((now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\)", |_, _| Some("<now>".to_owned())),
     (r"<now>,\s+(now|in [0-9]{1,2}s|[0-9]{1,2}s ago)\b", |_, _| Some("<now>".to_owned())),
     // Pebble's window has no second: within an hour of it, a day is rounded up or down.
-    (r"YYYY-MM-DD 61d\b", |_, _| Some("YYYY-MM-DD 60d".to_owned())),
+    (r"YYYY-MM-DD (59|61)d\b", |_, _| Some("YYYY-MM-DD 60d".to_owned())),
     (r"issued (now|[0-9]{1,2}s ago)\b", |_, _| Some("issued <seconds> ago".to_owned())),
     (r"(?m)^  (Normal|Warning) .* certctl  ", age),
     (r"(?m)^[a-z0-9-]+ +[⠁-⣿] [0-9]{1,3}s .*$", progress),
@@ -76,6 +76,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r"[A-Za-z0-9_-]{43}\.[A-Za-z0-9_-]{43}", |_, _| Some("<key authorization>".to_owned())),
     (r#"(/acme-challenge/|Token: |token |"token": ")[A-Za-z0-9_-]{43}"#, token),
     // Of Pebble.
+    (r#"TXT "[A-Za-z0-9_-]{43}""#, |_, _| Some("TXT \"<digest>\"".to_owned())),
     (r"/my-account/[0-9a-f]+", |_, _| Some("/my-account/<account>".to_owned())),
     (r"\b127\.0\.0\.1:[0-9]{4,5}\b", |_, _| Some("127.0.0.1:<port>".to_owned())),
 ];

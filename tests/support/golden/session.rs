@@ -208,6 +208,11 @@ impl Session {
         kept::compare(self.scene, &self.text);
     }
 
+    /// The end of a session that is not kept.
+    pub(crate) fn dismissed(mut self) {
+        self.is_over = true;
+    }
+
     fn section(&mut self, name: &str, said: &str) {
         if said.is_empty() {
             return;
@@ -275,6 +280,8 @@ impl Session {
             (format!("check-port={port}"), "check-port=<http01 port>".to_owned()),
             (format!("example.test:{port}"), "example.test:<http01 port>".to_owned()),
             (version.to_owned(), "<version>".to_owned()),
+            // Where the host has a whole name, it is the default of a question.
+            (format!(" [{}]", rustix::system::uname().nodename().to_string_lossy()), String::new()),
             (format!("{}/{}", consts::OS, consts::ARCH), "<platform>".to_owned()),
         ];
         words.extend(bundle.map(|bundle| (bundle.to_owned(), "<root>".to_owned())));
@@ -325,6 +332,12 @@ impl Watched {
             (last.contains(text) && last == before).then_some(before)
         });
         self.remarks += &["--- screen, when ", when, "\n", &screen].concat();
+    }
+
+    /// Waits until this is on the screen.
+    #[track_caller]
+    pub(crate) fn sees(&self, text: &str) {
+        self.terminal.wait_for(PATIENCE, text, |screen| screen.contains(text).then_some(()));
     }
 
     /// Types an answer when this question is on the screen, below the last answer, and the program

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use clap::Args;
+use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,16 +88,21 @@ impl fmt::Display for Unserved {
     }
 }
 
-/// Tries the webroot of these settings, or the listener; `None` where that is not possible.
-pub(in crate::cli) fn trial(shell: &Shell, settings: &Settings, name: &DnsName) -> Option<Trial> {
-    let settings_of_run = shell.settings().ok()?;
-    on_one_thread(async {
-        Ok(cleaned_up_at_signal(trial_in_run(&settings_of_run, settings, name)).await)
-    })
-    .ok()?
+/// Tries the webroot of these settings at each of these names at once, or the listener at one after the
+/// other; `None` where that is not possible.
+pub(in crate::cli) fn trials(
+    shell: &Shell,
+    settings: &Settings,
+    names: &[DnsName],
+) -> Vec<Option<Trial>> {
+    let Ok(run) = shell.settings() else { return Vec::new() };
+    let tried = names.iter().map(|name| trial_in_run(&run, settings, name));
+    let at_once = if settings.http01_webroot.is_some() { names.len().max(1) } else { 1 };
+    let all = stream::iter(tried).buffered(at_once).collect();
+    on_one_thread(async { Ok(cleaned_up_at_signal(all).await) }).unwrap_or_default()
 }
 
-/// The same within a run.
+/// Tries the webroot of these settings, or the listener; `None` where that is not possible.
 pub(in crate::cli) async fn trial_in_run(
     run: &RunSettings,
     settings: &Settings,

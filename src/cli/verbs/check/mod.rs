@@ -25,7 +25,7 @@ pub(in crate::cli) use acme::{AcmeItem, clock_line, refusal, roots_end};
 pub(in crate::cli) use alerts::AlertsDocument;
 pub(in crate::cli) use dns::DnsDocument;
 pub(in crate::cli) use http::{
-    HttpDocument, REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial, trial_in_run,
+    HttpDocument, REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial_in_run, trials,
     way_out_of,
 };
 pub(in crate::cli) use known::known;
@@ -89,4 +89,9 @@ impl VerbArgs for CheckVerb {
             Self::Http(args) => http::check(args, shell),
         }
     }
+}
+
+/// `check dns` of a name, for another verb.
+pub(in crate::cli) fn check_dns(name: &str, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    dns::check(&dns::CheckDnsArgs { name: name.to_owned() }, shell)
 }

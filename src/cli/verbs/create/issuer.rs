@@ -1,6 +1,6 @@
 //! `certctl create issuer`: a manifest of an Issuer, to be kept.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{PathBuf, absolute};
 
@@ -8,10 +8,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::Args;
 
+use super::ca::{LETS_ENCRYPT, Refused, STAGING as STAGING_NAME, read_bundle, requested};
 use super::dns01::Dns01;
-use super::print::{Placed, put, say_next, scalar};
-use super::server::{checked, read_bundle, valid_until};
-use super::step;
+use super::place::{File, Placed, say_next, scalar};
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::Message;
@@ -19,12 +18,13 @@ use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::doctor;
 use crate::cli::words::hint::Hint;
+use crate::pki::Bundle;
+use crate::resource::Issuer;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
-use crate::solver::dns01::WebhookProvider;
-use crate::trust::quoted;
+use crate::trust::{quoted, sudo_on_own};
 
 /// `certctl create issuer`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct CreateIssuerArgs {
     /// Name of the Issuer; certctl knows the URLs of `letsencrypt` and `letsencrypt-staging`.
     #[arg(value_name = "NAME")]
@@ -32,7 +32,7 @@ pub struct CreateIssuerArgs {
     /// E-mail address for the CA's messages.
     #[arg(long, value_name = "ADDRESS")]
     pub email: Option<String>,
-    /// ACME directory URL of another CA; --into asks it first whether it is one that can be used.
+    /// ACME directory URL of another CA, which must answer as one unless --print is given.
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
     /// PEM file with the roots to trust for the server of a private CA.
@@ -51,44 +51,73 @@ pub struct CreateIssuerArgs {
     /// exec: a program of your own. All: certctl version -v.
     #[arg(long, value_name = "PROVIDER", hide_possible_values = true)]
     pub dns01: Option<Dns01>,
-    /// Write the manifest to this folder.
+    /// Write the manifest to this folder [default: the config directory]
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
+    /// Print the manifest instead; nothing is checked or written.
+    #[arg(long)]
+    pub print: bool,
 }
 
-/// Prints or writes the manifest.
+/// Writes or prints the manifest.
 pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let placed = Placed::of("issuer", &args.name, args.into.as_deref(), shell)?;
-    if let Some(server) = args.server.as_ref().filter(|server| !server.contains("://")) {
-        let message =
-            format!("--server: the URL `{}` does not begin with https://", escape(server));
-        let instead = Hint::value("--server", &[quoted(format!("https://{server}").as_ref())]);
-        return Err(CliError { hint: Some(instead), ..CliError::new(ExitCode::Usage, message) });
+    let text = text(args, &placed, &BTreeMap::new())?;
+    let file = File::new(placed, &text)?;
+    if file.is_done(args.print, shell)? {
+        return Ok(Vec::new());
     }
-    let text = text(args, &placed)?;
-    // What was written once is not written again.
-    if let Some(server) = &args.server
-        && placed.path().is_some_and(|path| !path.exists())
-        && let Some(why) = checked(server, args.ca_bundle.as_deref(), args.eab_kid.is_some())?
-    {
-        shell
-            .output
-            .print(&Message::advice(&why, Some(&Hint::Command("certctl check acme".to_owned()))));
+    if let Some(server) = &args.server {
+        reach(server, args, shell)?;
     }
-    let next =
-        format!("certctl create certificate DNSNAME --issuer {}{}", args.name, placed.flag());
-    let (loaded, written) = put(&placed, &text, shell)?;
-    doctor::warn_of_roots(&loaded, shell);
-    if let Some(path) = written {
-        let missing = step::lines(&placed.missing(&loaded));
-        let begin = format!("written to {path}; ");
-        say_next(&begin, &[missing, vec![next]].concat(), None, shell);
-    }
+    file.write(shell)?;
+    doctor::warn_of_roots(&file.loaded, shell);
+    let placed = &file.placed;
+    let folder = placed.config.join("secrets").join(placed.namespace());
+    let secrets = file.loaded.issuers.iter().flat_map(Issuer::secrets);
+    let secrets = secrets.map(|secret| folder.join(&secret.name).join(&secret.key));
+    let secrets = secrets.filter(|path| !path.exists()).flat_map(|path| {
+        let (sudo, path) = (sudo_on_own(), escape(&quoted(&path)).into_owned());
+        // A shell that the lines are pasted into passes over the first.
+        [
+            "# reads the secret: type it, Enter, Ctrl-D".to_owned(),
+            format!("{sudo}install -D {} /dev/stdin {path}", placed.install),
+        ]
+    });
+    let flag = placed.flag();
+    let next = format!("certctl create certificate DNSNAME --issuer {}{flag}", args.name);
+    let steps: Vec<String> = secrets.chain([next]).collect();
+    say_next(&format!("written to {}; ", placed.shown_path()), &steps, shell);
     Ok(Vec::new())
 }
 
-/// The manifest.
-pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, CliError> {
+/// Refuses the Issuer of another CA that cannot work as it is; warns where the CA does not answer.
+fn reach(server: &str, args: &CreateIssuerArgs, shell: &mut Shell) -> Result<(), CliError> {
+    let refused = |why: String, hint: &str| {
+        let error = CliError::new(ExitCode::Manifest, format!("{why}; nothing was written"));
+        Err(error.hinted(hint))
+    };
+    match requested(server, args.ca_bundle.as_deref()) {
+        Ok(found) if found.external_account_required && args.eab_kid.is_none() => refused(
+            format!("{server} requires an external account binding (EAB)"),
+            "--eab-kid ID, which the CA's account page has",
+        ),
+        Ok(_) => Ok(()),
+        Err(Refused { why, is_silent: true, .. }) => {
+            let hint = Hint::Command("certctl check acme".to_owned());
+            shell.output.print(&Message::advice(&why, Some(&hint)));
+            Ok(())
+        }
+        Err(Refused { why, hint, .. }) => refused(why, hint),
+    }
+}
+
+/// The manifest; `values` are those of the fields of its DNS provider, as far as they are known.
+pub(super) fn text(
+    args: &CreateIssuerArgs,
+    placed: &Placed,
+    values: &BTreeMap<&str, String>,
+) -> Result<String, CliError> {
     let mut text = String::from(
         "# An ACME CA, and how it validates the names. By using it you agree to its\n\
          # terms of service. All fields: certctl explain issuer\n\
@@ -101,7 +130,9 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
     let _ = write!(text, "spec:\n  acme:\n{}", server_lines(server(args)?));
     if let Some(path) = &args.ca_bundle {
         let pem = read_bundle(path)?;
-        let until = valid_until(&pem).map(|end| format!("valid until {}. ", end.strftime("%F")));
+        let until = str::from_utf8(&pem).ok().and_then(|pem| Bundle::from_pem(pem).ok());
+        let until = until.and_then(|bundle| bundle.valid_until());
+        let until = until.map(|end| format!("valid until {}. ", end.strftime("%F")));
         let until = until.unwrap_or_default();
         let bundle = BASE64_STANDARD.encode(pem);
         // A reader of the manifest is in another folder.
@@ -136,13 +167,8 @@ pub(super) fn text(args: &CreateIssuerArgs, placed: &Placed) -> Result<String, C
     }
     text.push_str(&account(args, placed));
     text.push_str("    solvers:\n");
-    text.push_str(&args.dns01.map_or_else(
-        || HTTP01.to_owned(),
-        |provider| {
-            let entry = solver(provider).replace("CONFIG/secrets/NAMESPACE", &placed.secrets());
-            entry.replace("CONFIG", &placed.config()).replace("-m 0600", &placed.install)
-        },
-    ));
+    let dns01 = args.dns01.map(|provider| provider.entry(values, placed));
+    text.push_str(dns01.as_deref().unwrap_or(HTTP01));
     Ok(text)
 }
 
@@ -173,18 +199,13 @@ const HTTP01: &str = "      \
       # Wildcards need DNS-01 instead: --dns01.\n      \
       - http01:\n          ingress: {}\n";
 
-/// Whether certctl knows the URL of a CA by this name of its Issuer.
-pub(super) fn is_known_ca(name: &str) -> bool {
-    ["letsencrypt", "letsencrypt-staging"].contains(&name)
-}
-
 /// The URL of the CA's directory.
-pub(super) fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
+fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
     match (&args.server, args.name.as_str()) {
         (Some(server), _) => Ok(server),
         (None, _) if args.staging => Ok(STAGING),
-        (None, "letsencrypt") => Ok(PRODUCTION),
-        (None, "letsencrypt-staging") => Ok(STAGING),
+        (None, LETS_ENCRYPT) => Ok(PRODUCTION),
+        (None, STAGING_NAME) => Ok(STAGING),
         (None, name) => {
             let message = format!("`{name}` is not the name of a known CA");
             let hint = "name it letsencrypt or letsencrypt-staging, or give the URL of the CA's \
@@ -206,24 +227,4 @@ fn server_lines(server: &str) -> String {
         _ => "    # The ACME directory of the CA.\n".to_owned(),
     };
     format!("{about}    server: {}\n", scalar(server))
-}
-
-/// An entry of `solvers`, with values that must be changed.
-fn solver(provider: Dns01) -> Cow<'static, str> {
-    match provider {
-        Dns01::Own(provider) => Cow::Borrowed(provider.entry),
-        Dns01::Listed(provider) => Cow::Owned(listed(provider)),
-    }
-}
-
-fn listed(provider: &WebhookProvider) -> String {
-    let name = provider.name;
-    let mut text =
-        format!("      # All fields of this provider: certctl explain {name}. Credentials:\n");
-    for key in provider.keys() {
-        text = format!(
-            "{text}      #   install -D -m 0600 /dev/stdin CONFIG/secrets/NAMESPACE/{name}/{key}\n"
-        );
-    }
-    text + &provider.entry("      ")
 }

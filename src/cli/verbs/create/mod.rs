@@ -1,24 +1,20 @@
-//! `certctl create`: manifests of an Issuer or a Certificate, to begin with; and a key and a request,
-//! once, for what certctl does not manage.
+//! `certctl create`: writes the manifests of an Issuer or a Certificate, to begin with; and a key and a
+//! request, once, for what certctl does not manage.
 //!
 //! Contract: never overwrites a file. Removes the key when the request fails.
 
-mod ask;
 mod ca;
 mod certificate;
+mod dialogue;
 mod dns01;
+mod draft;
 mod fetch;
 mod files;
 mod finish;
 mod issuer;
-mod known;
-mod print;
-mod question;
-mod server;
-mod step;
+mod place;
 #[cfg(test)]
 mod tests;
-mod webroot;
 
 use std::path::PathBuf;
 
@@ -45,10 +41,10 @@ use crate::resource::{
 use crate::workspace::Request;
 use files::{CreateRequestArgs, Files};
 
-/// Write the manifests of a certificate and issue it, by questions; or print one.
+/// Write the manifests of a certificate and issue it, by six questions; or write one.
 ///
-/// Without arguments on a terminal: asks for the CA, the names and the options, writes the
-/// manifests and issues the certificate, each after confirmation.
+/// Without arguments on a terminal: asks for names, CA, validation, server and folder, and checks each
+/// answer. Then shows the manifests once, writes them, and rehearses and issues the certificate.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
     /// On a terminal: write the manifests to this folder [default: the config directory]
@@ -62,17 +58,17 @@ pub struct CreateArgs {
 /// The objects that can be created.
 #[derive(Debug, Subcommand)]
 pub enum CreateVerb {
-    /// Print the manifest of an Issuer, with comments.
+    /// Write the manifest of an Issuer, with comments.
     ///
-    /// Let's Encrypt: `certctl create issuer letsencrypt --email you@example.com`. The CA validates
-    /// the names by HTTP-01 on port 80, or with --dns01 by TXT records that certctl creates. --into
-    /// writes the manifest to issuer-NAME.yaml in that folder; certctl never overwrites a file.
+    /// Let's Encrypt: `certctl create issuer letsencrypt`. The CA validates the names by HTTP-01 on
+    /// port 80, or with --dns01 by TXT records that certctl creates. The file is issuer-NAME.yaml in
+    /// the config directory; --print prints it instead. certctl never overwrites a file.
     Issuer(Box<issuer::CreateIssuerArgs>),
-    /// Print the manifest of a Certificate, with comments.
+    /// Write the manifest of a Certificate, with comments.
     ///
-    /// `certctl create certificate www.example.com example.com` is one certificate for two names.
-    /// --into writes the manifest to certificate-NAME.yaml in that folder; certctl never overwrites
-    /// a file.
+    /// `certctl create certificate www.example.com example.com` is one certificate for two names. The
+    /// file is certificate-NAME.yaml in the config directory; --print prints it instead. certctl never
+    /// overwrites a file.
     #[command(visible_alias = "cert")]
     Certificate(Box<certificate::CreateCertificateArgs>),
     /// Create a one-off key and CSR for a Certificate (not managed afterwards).
@@ -92,19 +88,19 @@ impl VerbArgs for CreateArgs {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new(
-            "certctl create issuer letsencrypt --email you@example.com --into /etc/certctl",
+            "certctl create issuer letsencrypt",
             "Write the manifest of a Let's Encrypt Issuer.",
         ),
         Example::new(
-            "certctl create issuer letsencrypt --dns01 cloudflare",
+            "certctl create issuer letsencrypt --dns01 cloudflare --print",
             "Print one that proves control by DNS records at Cloudflare.",
         ),
         Example::new(
             "certctl create certificate www.example.com example.com --reload nginx",
-            "Print the manifest of a Certificate for two names.",
+            "Write the manifest of a Certificate for two names.",
         ),
         Example::new(
-            "certctl create certificate www.example.com --webroot /var/www/html --into /etc/certctl",
+            "certctl create certificate www.example.com --webroot /var/www/html",
             "Write one whose challenges your web server serves.",
         ),
         Example::new(
@@ -132,7 +128,7 @@ fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError>
         return Err(CliError::new(ExitCode::Usage, message));
     }
     let args = match &args.verb {
-        None => return ask::ask(args.into.as_deref(), shell),
+        None => return finish::finish(&dialogue::ask(args.into.as_deref(), shell)?, shell),
         Some(CreateVerb::Issuer(args)) => return issuer::issuer(args, shell),
         Some(CreateVerb::Certificate(args)) => return certificate::certificate(args, shell),
         Some(CreateVerb::CertificateRequest(args)) => args,

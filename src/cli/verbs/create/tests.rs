@@ -1,17 +1,16 @@
 //! Every manifest that can be made is one that is read without a mistake.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Parser as _, ValueEnum as _};
 
 use super::CreateVerb;
 use super::dns01::Dns01;
-use super::known::IssuerName;
-use super::print::{Placed, check};
-use super::server::host_of_url;
+use super::place::{Placed, check};
 use super::{certificate, issuer};
 use crate::cli::args::{Arguments, Verb};
-use crate::cli::servers;
+use crate::resource::IssuerKind;
 
 fn verb(words: &[&str]) -> CreateVerb {
     let words = ["certctl", "create"].iter().chain(words);
@@ -24,12 +23,12 @@ fn verb(words: &[&str]) -> CreateVerb {
 fn text(words: &[&str]) -> String {
     let config = PathBuf::from("/etc/certctl");
     let (name, namespace) = ("one".to_owned(), Some("web".to_owned()));
-    let placed =
-        Placed { kind: "any", name, namespace, config, into: None, install: "-m 0600".to_owned() };
+    let (is_named, install) = (false, "-m 0600".to_owned());
+    let placed = Placed { kind: "any", name, namespace, config, is_named, install };
     match verb(words) {
-        CreateVerb::Issuer(args) => issuer::text(&args, &placed).unwrap(),
+        CreateVerb::Issuer(args) => issuer::text(&args, &placed, &BTreeMap::new()).unwrap(),
         CreateVerb::Certificate(args) => {
-            certificate::text(&args, &IssuerName::of("letsencrypt"), &placed, "/state")
+            certificate::text(&args, ("letsencrypt", IssuerKind::Issuer), &placed, "/state")
         }
         CreateVerb::CertificateRequest(_) => panic!("no manifest to be kept"),
     }
@@ -96,20 +95,6 @@ fn the_questions_take_a_folder_to_write_to() {
 }
 
 #[test]
-fn the_name_in_a_url_is_its_host() {
-    for (text, host) in [
-        ("https://www.example.com", Some("www.example.com")),
-        ("http://you@www.example.com:8443/a?b#c", Some("www.example.com")),
-        ("https://[2001:db8::1]:443/", Some("2001:db8::1")),
-        ("https://", None),
-        ("www.example.com", None),
-        ("2001:db8::1", None),
-    ] {
-        assert_eq!(host_of_url(text).as_deref(), host, "{text}");
-    }
-}
-
-#[test]
 fn what_no_manifest_may_hold_is_refused() {
     let cases: [&[&str]; 6] = [
         &["issuer", "home", "--server", "http://ca.example.com"],
@@ -152,23 +137,15 @@ fn a_name_that_is_no_dns_name_is_refused_as_such() {
 }
 
 #[test]
-fn the_programs_that_are_offered_are_those_of_the_packages() {
+fn a_server_of_the_packages_gets_the_files_of_its_example() {
+    // One is for failures, the other for any service.
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/hooks.d");
     let names = std::fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> =
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    // One is for failures, the other for any service.
-    names.retain(|name| !["on-failure", "service"].contains(&&**name));
-    names.sort();
-    assert_eq!(names, servers::names().collect::<Vec<_>>());
-}
-
-#[test]
-fn a_server_of_the_packages_gets_the_files_of_its_example() {
-    for name in servers::names() {
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for name in names.filter(|name| !["on-failure", "service"].contains(&&**name)) {
         let example = format!("{}/examples/{name}.yaml", env!("CARGO_MANIFEST_DIR"));
         let example = std::fs::read_to_string(example).unwrap();
-        let made = text(&["certificate", "www.example.com", "--reload", name]);
+        let made = text(&["certificate", "www.example.com", "--reload", &name]);
         let [example, made] = [&example, &made].map(|text| {
             let loaded = check(text).unwrap();
             let certificate = loaded.certificates.first().unwrap().clone();
@@ -180,49 +157,12 @@ fn a_server_of_the_packages_gets_the_files_of_its_example() {
 }
 
 #[test]
-fn a_command_to_reload_by_becomes_a_program_of_hooks() {
-    let config = std::path::Path::new("/etc/certctl");
-    let refused = |text: &str| certificate::RefusedProgram::of(text, config);
+fn a_command_is_not_the_name_of_a_program() {
     for name in ["nginx", "reload-nginx", "my_hook.sh"] {
-        assert_eq!(refused(name), None, "{name}");
+        assert_eq!(certificate::no_program(name), None, "{name}");
     }
-    let made = |name: &str, script: &str| {
-        let path = config.join("hooks.d").join(name);
-        let sudo = crate::trust::sudo_to_make(&path);
-        format!(
-            "printf '%s\\n' '#!/bin/sh' '{script}' | {sudo}install -D -m 0755 /dev/stdin {}",
-            path.display()
-        )
-    };
-    for (text, name) in [
-        ("systemctl reload caddy", "caddy"),
-        ("/usr/sbin/nginx -s reload", "nginx"),
-        ("/opt/reload", "reload"),
-    ] {
-        let refused = refused(text).unwrap();
-        assert!(
-            refused.why.starts_with(&format!("`{text}` is not the name of a program in /etc/")),
-            "{}",
-            refused.why
-        );
-        assert_eq!((refused.name.as_str(), refused.line), (name, made(name, text)));
+    for text in ["systemctl reload caddy", "/usr/sbin/nginx", "a/b"] {
+        let why = format!("`{text}` is not the name of a program in hooks.d");
+        assert_eq!(certificate::no_program(text), Some(why));
     }
-    let line = refused("kill -HUP '$(cat pid)'").unwrap().line;
-    assert!(line.contains("'kill -HUP '\\''$(cat pid)'\\''' | "), "{line}");
-}
-
-#[test]
-fn a_name_that_another_certificate_has_is_noticed() {
-    let text = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: web}\nspec:\n  \
-                secretName: web-tls\n  dnsNames: [www.example.com]\n  issuerRef: {name: ca}\n";
-    let sources = [crate::manifest::Source::Stdin(text.into())];
-    let loaded = crate::manifest::load(&sources, &crate::manifest::Options::default());
-    let of = |names: &[&str]| {
-        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        certificate::of_shared_names(&loaded, &names)
-    };
-    let note = of(&["example.com", "www.example.com"]).unwrap();
-    assert!(note.starts_with("Certificate web in "), "{note}");
-    assert!(note.contains(" has www.example.com, too; another name may be added there"), "{note}");
-    assert_eq!(of(&["example.com"]), None);
 }

@@ -184,12 +184,6 @@ pub(in crate::cli) fn usual_port(shell: &Shell, certificate: &str) -> Option<Fin
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }
 
-/// Whether a scheduler is known to start the runs.
-pub(in crate::cli) fn is_scheduled(shell: &Shell) -> bool {
-    let found = scheduler(shell);
-    found.is_known() && found.parts().1.is_none()
-}
-
 /// Prints findings as the result.
 fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     let text = match shell.global.format() {

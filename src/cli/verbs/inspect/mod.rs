@@ -179,23 +179,6 @@ async fn report_of(
     report.map_err(|error| CliError::new(ExitCode::Manifest, error))
 }
 
-/// Whether the root of an issued certificate is in the caBundle of its Issuer; `None` of one that this
-/// computer trusts, or that cannot be looked at.
-pub(in crate::cli) fn is_trusted_by_bundle(
-    certificate: &NamespacedName,
-    shell: &mut Shell,
-) -> Option<bool> {
-    let source = Source::Name { name: certificate.clone().into(), is_secret: false };
-    let report = on_one_thread(async {
-        let owners = Box::pin(owners(shell, &source)).await?;
-        let subject = source.open(&owners, None, None).await;
-        let subject = subject.map_err(|error| refused(error, &source))?;
-        Box::pin(report_of(&subject, None, None, SystemClock.now())).await
-    });
-    let report = report.ok().filter(|report| !report.trust.trusted)?;
-    Some(report.bundle_trust.is_some_and(|found| found.trusted))
-}
-
 /// What the server at a host lacks that is to present a certificate of the state.
 async fn in_server(owners: &Owners, host: &str) -> Option<String> {
     let (owner, _) = owners.covering(host).await?;
