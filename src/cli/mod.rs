@@ -31,7 +31,6 @@ mod owner;
 pub mod render;
 mod result;
 mod run;
-mod servers;
 mod setting;
 mod signal;
 mod targets;
