@@ -34,7 +34,6 @@ use crate::cli::shell::Shell;
 use crate::cli::targets::{known_names, open, targets};
 use crate::cli::verb::VerbArgs;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::resource::NamespacedName;
 use crate::trust::{quoted, sudo_on_own};
 pub(in crate::cli) use crate::workspace::inspect::Report;
 use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject, roots_of};
