@@ -127,16 +127,15 @@ mod tests {
                 if *sender > now {
                     continue;
                 }
-                match pace.turn(now) {
-                    Err(until) => *sender = until,
-                    Ok(()) => {
-                        let found = refusal(now);
-                        let at = now + Duration::from_millis(10);
-                        pace.settled(now, found, at);
-                        *sender = found.map_or(at, |wish| at + wish);
-                        if found.is_some() { refused += 1 } else { taken += 1 }
-                    }
+                if let Err(until) = pace.turn(now) {
+                    *sender = until;
+                    continue;
                 }
+                let found = refusal(now);
+                let at = now + Duration::from_millis(10);
+                pace.settled(now, found, at);
+                *sender = found.map_or(at, |wish| at + wish);
+                if found.is_some() { refused += 1 } else { taken += 1 }
             }
             now += Duration::from_millis(1);
         }

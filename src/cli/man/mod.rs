@@ -183,6 +183,7 @@ const VERB_TAIL: &str = ".SH \"SEE ALSO\"\n.BR certctl (1),\n.BR certctl.yaml (5
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::io::Write as _;
 
     use clap::CommandFactory as _;
 
@@ -199,7 +200,8 @@ mod tests {
                 std::fs::remove_file(entry.unwrap().path()).unwrap();
             }
             for page in &pages {
-                std::fs::write(folder.join(&page.file), &page.text).unwrap();
+                let mut file = std::fs::File::create(folder.join(&page.file)).unwrap();
+                file.write_all(page.text.as_bytes()).unwrap();
             }
         }
         let committed: BTreeSet<String> = std::fs::read_dir(&folder)

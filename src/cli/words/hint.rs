@@ -36,11 +36,6 @@ impl Hint {
     pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
         Self::Text(format!("{} instead of `{word}`", any(by, "")))
     }
-
-    /// The same of the value of a flag.
-    pub(in crate::cli) fn value(flag: &str, by: &[String]) -> Self {
-        Self::Text(any(by, &format!("{flag} ")))
-    }
 }
 
 /// Any of these, each behind the same words.
