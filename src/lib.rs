@@ -29,15 +29,15 @@
 //! | `trust` | |
 //! | `controller` | `resource` |
 //! | `pki` | `resource` |
-//! | `host` | |
+//! | `host` | `resource`, `trust` |
 //! | `acme` | `pki`, `resource` |
-//! | `manifest` | `pki`, `resource`, `trust` |
-//! | `program` | `manifest`, `resource`, `trust` |
-//! | `store` | `resource`, `trust` |
-//! | `solver` | `pki`, `program`, `resource`, `trust` |
+//! | `manifest` | `host`, `pki`, `resource`, `trust` |
+//! | `program` | `host`, `manifest`, `resource`, `trust` |
+//! | `store` | `host`, `resource`, `trust` |
+//! | `solver` | `host`, `pki`, `program`, `resource`, `trust` |
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
-//! | `engine` | `acme`, `controller`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
+//! | `engine` | `acme`, `controller`, `host`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |
 //! | `workspace` | `acme`, `controller`, `engine`, `manifest`, `pki`, `probe`, `rehearsal`, `resource`, `solver`, `store`, `trust` |
 //! | `report` | `controller`, `engine`, `resource` |
 //! | `cli` | `controller`, `engine`, `host`, `manifest`, `pki`, `report`, `resource`, `solver`, `store`, `trust`, `workspace` |

@@ -1,9 +1,7 @@
 //! An error on its way out: what went wrong, what to do about it, and the exit code.
 
 use std::fmt;
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -16,12 +14,10 @@ use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
 use crate::cli::render::text::{Paint, Text};
 use crate::cli::words::hint::{Hint, short};
-use crate::engine::ports::{StoreError, WrongEntry};
+use crate::engine::ports::StoreError;
+use crate::host::rights;
 use crate::resource::NamespacedName;
-use crate::trust::{
-    Remedy, command_for_denied, command_for_foreign, command_for_owner, command_for_private,
-    command_for_reading, is_of_root, quoted,
-};
+use crate::trust::quoted;
 use crate::workspace::check::HttpCheckError;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
@@ -170,7 +166,7 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(Hint::Commands(vec![forget])))
             }
             TargetError::Unread { place, .. } => {
-                (ExitCode::Manifest, command_for_reading(place).map(Hint::Shell))
+                (ExitCode::Manifest, rights::reading(place).as_ref().map(Hint::from))
             }
             TargetError::Invalid { manifest, .. } => {
                 let hint = format!("certctl validate {}", quoted(manifest));
@@ -183,65 +179,13 @@ impl From<TargetError> for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        let again = |by: &str| Hint::Again(by.to_owned());
-        let entry = error.wrong_entry();
-        let hint = if let Some(line) = entry.as_ref().and_then(command_for_entry) {
-            Some(Hint::Text(line.to_string()))
-        } else if let StoreError::ForeignOwner { owner, us, .. } = &error {
-            // Root acts as the owner, where it can.
-            let owner = if *us == 0 { format!(" -u '#{owner}'") } else { String::new() };
-            Some(again(&owner))
-        } else if error.is_denied() {
-            // A process of root has all the permissions there are.
-            (!is_of_root()).then(|| again(""))
-        } else if let StoreError::Untrusted(error) = &error {
-            error.remedy().map(Hint::Text)
-        } else {
-            let is_newer = matches!(error, StoreError::Version { .. });
-            is_newer.then(|| Hint::Text("a newer certctl".to_owned()))
-        };
+        let is_newer = matches!(error, StoreError::Version { .. });
+        let newer = || is_newer.then(|| Hint::Text("a newer certctl".to_owned()));
+        let hint = error.fix().map(Hint::from).or_else(newer);
         let is_locked = matches!(error, StoreError::Locked { .. });
         let code = if is_locked { ExitCode::Deferred } else { ExitCode::State };
         Self { hint, ..Self::new(code, error) }
     }
-}
-
-/// The command that gives an entry of the state the owner and the mode that it must have: the owner
-/// of the state decides, unless that is root alone and all in the state belongs to one other user.
-pub(super) fn command_for_entry(entry: &WrongEntry) -> Option<Remedy> {
-    match entry {
-        WrongEntry::Owner { path, owner, us, state } => {
-            let state = Path::new(state);
-            let is_ones = || {
-                let mut entries = fs::read_dir(state).ok()?;
-                let is_of = |one: io::Result<fs::DirEntry>| Some(one.ok()?.metadata().ok()?.uid());
-                entries.all(|one| is_of(one) == Some(*owner)).then_some(())
-            };
-            if *us == 0 && is_ones().is_some() {
-                let line = command_for_owner(state, *owner, false);
-                return Some(Remedy { line, look: None });
-            }
-            let path = Path::new(path);
-            let mut remedy = command_for_foreign(path, *owner, *us);
-            // Else its mode would be the next error.
-            if is_open_file(path) {
-                remedy.line = format!("{} && {}", remedy.line, command_for_private(path, false));
-            }
-            Some(remedy)
-        }
-        // What was restored or copied with one mode has it in many places.
-        WrongEntry::Mode { path, state } => {
-            let whole = Path::new(state.as_ref().unwrap_or(path));
-            Some(Remedy { line: command_for_private(whole, state.is_some()), look: None })
-        }
-        WrongEntry::Denied { path } => command_for_denied(Path::new(path)),
-    }
-}
-
-/// Whether this is a file that other users may read or write.
-fn is_open_file(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.is_ok_and(|found| found.is_file() && found.mode() & 0o077 != 0)
 }
 
 impl From<RequestError> for CliError {

@@ -6,18 +6,20 @@ use rustix::fs::Mode;
 
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
+use crate::cli::words::hint::Hint;
+use crate::host::rights;
 use crate::trust::{TrustError, Walk};
 
 /// Writes files into a folder, which is made when it is missing, and in which no other user may
 /// make or replace files.
 pub(super) fn put(folder: &Path, files: &[(&str, &str)]) -> Result<(), CliError> {
-    let failed = |error: TrustError| match (&error, error.remedy()) {
-        (TrustError::Io { path, source }, _) => {
+    let failed = |error: TrustError| {
+        if let TrustError::Io { path, source } = &error {
             let message = format!("cannot write {}: {source}", path.display());
-            CliError::new(ExitCode::Manifest, message)
+            return CliError::new(ExitCode::Manifest, message);
         }
-        (_, Some(remedy)) => CliError::new(ExitCode::Manifest, &error).hinted(remedy),
-        (_, None) => CliError::new(ExitCode::Manifest, &error),
+        let hint = rights::trusted(&error).map(Hint::from);
+        CliError { hint, ..CliError::new(ExitCode::Manifest, &error) }
     };
     let mode = Mode::from_raw_mode(0o755);
     let folder = Walk::trusting_us().made_folder(folder, mode).map_err(failed)?;

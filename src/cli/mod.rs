@@ -61,7 +61,7 @@ use result::Results;
 use shell::Shell;
 use verbs::account::AccountDocument;
 use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
-use verbs::doctor::Finding;
+use verbs::doctor::page::Item as HostItem;
 use verbs::status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
     OrderObject, RequestObject,
@@ -82,7 +82,7 @@ verbs::schema::output::documents! {
     OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
-    OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, Finding>;
+    OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, HostItem<'_>>;
     OURS "Error", "Any verb that ends in an error.": ErrorDocument<'_>;
     OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
     OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;

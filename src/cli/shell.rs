@@ -16,17 +16,18 @@ use crate::cli::exit::{self, Ending, ExitCode};
 use crate::cli::global::{Format, GlobalArgs, HookTime};
 use crate::cli::open_files;
 use crate::cli::render::document::{self, Documents};
-use crate::cli::render::message::Level;
+use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::{Output, UNATTENDED};
 use crate::cli::render::text::Text;
 use crate::cli::render::{Scene, Width};
 use crate::cli::result::Results;
+use crate::cli::words::fix;
 use crate::cli::words::time;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
-use crate::resource::PUBLISHED;
+use crate::resource::{Finding, PUBLISHED};
 use crate::trust::Bounds;
 use crate::workspace::{Request, Settings};
 
@@ -128,6 +129,7 @@ impl Shell {
                     HookTime::Later => Hooks::Later,
                     HookTime::AsRoot => Hooks::AsRoot,
                 },
+                words: fix::worded,
             },
             hook_timeout: global.hook_timeout.0.unsigned_abs(),
             http01_listen: global.http01_listen.clone(),
@@ -164,6 +166,15 @@ impl Shell {
     /// Whether to print a text now, which a scheduled run prints once a day.
     pub(crate) fn prints(&mut self, text: &str) -> bool {
         self.daily.as_mut().is_none_or(|daily| daily.is_due(text))
+    }
+
+    /// Prints findings beside the result of a verb; in a scheduled run, each once a day.
+    pub(crate) fn print_findings(&mut self, found: &[Finding]) {
+        for one in found {
+            if self.prints(&format!("{}: {}", one.subject, one.fact)) {
+                self.output.print(&Message::of_finding(one));
+            }
+        }
     }
 
     /// Whether results are printed as JSON or YAML.

@@ -13,9 +13,10 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::words::count::count;
 use crate::cli::words::hint::Hint;
+use crate::host::rights::{can_be_read, own_group};
 use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;
-use crate::trust::{can_be_read, own_group, quoted};
+use crate::trust::quoted;
 use crate::workspace::target::NameTarget;
 use crate::workspace::{Request, Scope, Targets, Workspace, concerns};
 

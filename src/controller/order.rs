@@ -156,7 +156,7 @@ fn why_stale(snapshot: &Snapshot, order: &Order) -> &'static str {
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
     if snapshot.run.ordered && !snapshot.current_order().is_some_and(gives_way) {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();
-        let cause = Cause::Local { message };
+        let cause = Cause::local(message);
         return Step::Fail(Failure::new(FailureClass::Ca, Doing::CreateOrder, cause));
     }
     let (Some(request), Some(account)) = (&snapshot.next_request, &snapshot.account) else {
@@ -445,9 +445,8 @@ fn download(order: &Order, request: &CertificateRequest, url: &str, issuer: &Iss
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {
     let refusal = snapshot.run.finalize_refusal.as_ref().map(|error| error.cause.clone());
-    let cause = refusal.unwrap_or_else(|| Cause::Local {
-        message: "the CA took the CSR, and the order still waits for one".to_owned(),
-    });
+    let cause = refusal
+        .unwrap_or_else(|| Cause::local("the CA took the CSR, and the order still waits for one"));
     Failure {
         retry_after: snapshot.run.refusal_retry_after,
         ..Failure::new(FailureClass::Ca, Doing::Finalize, cause)

@@ -110,7 +110,7 @@ fn files_are_not_as_published(s: &Snapshot, _now: Timestamp) -> Option<Violation
         Remedy::Link { .. } => Reason::MissingLinks,
         Remedy::Publish { .. } => Reason::DamagedFiles,
     };
-    Some(violation(reason, format!("{what}; certctl issue restores this without an order")))
+    Some(violation(reason, format!("{what}; the next run restores this without an order")))
 }
 
 fn secret_is_missing_data(s: &Snapshot, _now: Timestamp) -> Option<Violation> {

@@ -226,7 +226,7 @@ pub(super) fn requested(snapshot: &Snapshot, rollback: Rollback) -> Record {
     if snapshot.is_issuing()
         && let Some(open) = open
     {
-        let given_up = order::given_up(open, "given up by certctl rollback", now);
+        let given_up = order::given_up(open, "given up by a rollback", now);
         changes.push(Change::Order(Box::new(given_up)));
     }
     let mut record = snapshot.record.clone();

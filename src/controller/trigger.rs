@@ -22,8 +22,8 @@ use super::policy::{Violation, first_trigger, key_mismatches, leaf_mismatches, w
 use super::{Change, Deferral, Record, Snapshot, Step, backoff, order, renewal, revocation};
 use crate::resource::{
     Cause, CertificateRecord, CertificateSpec, Condition, ConditionStatus, ConditionType, Doing,
-    Failure, FailureClass, KeyFacts, LeafFacts, NamespacedName, PublishedPair, Reason, is_staging,
-    rfc3339,
+    Failure, FailureClass, Fix, KeyFacts, LeafFacts, NamespacedName, Obstacle, PublishedPair,
+    Reason, is_staging, rfc3339,
 };
 
 /// See the table above.
@@ -131,11 +131,11 @@ fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
     }
     let message = format!(
         "the certificate in place is from {issued_by}, and issuer \"{}\" names the staging CA \
-         {server}, which no client trusts: --allow-untrusted, or the annotation \
-         certctl/allow-untrusted: \"true\", replaces it",
+         {server}, which no client trusts",
         snapshot.issuer.metadata.name
     );
-    Some(Failure::of(Doing::Nothing, Cause::precondition(message)))
+    let found = Obstacle::new(message).with(Fix::AllowUntrusted);
+    Some(Failure::of(Doing::Nothing, Cause::obstacles(vec![found])))
 }
 
 /// The same, with the event that no window allowed the renewal.

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::host::rights;
 use crate::manifest::nearest_by;
 use crate::program::Runner;
-use crate::trust::{quoted, sudo_to_make};
+use crate::resource::Fix;
 
 /// The operator's hooks.
 #[derive(Clone, Debug, Default)]
@@ -46,17 +47,18 @@ pub enum Hooks {
     AsRoot,
 }
 
-/// The command that installs a package's example as the hook at this path; `None` where there is no
-/// example of its name.
-pub fn install_example(hook: &Path) -> Option<String> {
-    install_from(Path::new(EXAMPLES), hook)
+/// A hook that is not in its folder; with a package's example of its name, or the name of another one that
+/// it may be a typing error of.
+pub fn missing_hook(hook: &Path) -> Fix {
+    missing_from(Path::new(EXAMPLES), hook)
 }
 
-fn install_from(examples: &Path, hook: &Path) -> Option<String> {
-    let example = examples.join(hook.file_name()?);
-    let sudo = sudo_to_make(hook);
-    let line = || format!("{sudo}install -D -m 0755 {} {}", quoted(&example), quoted(hook));
-    example.is_file().then(line)
+fn missing_from(examples: &Path, hook: &Path) -> Fix {
+    let example = hook.file_name().map(|name| examples.join(name));
+    let example = example.filter(|example| example.is_file());
+    let similar = if example.is_none() { similar_hook(hook) } else { None };
+    let by_root = !rights::can_be_made(hook);
+    Fix::PutProgram { path: hook.to_owned(), example, similar, by_root }
 }
 
 /// The hook or example that a missing hook may be a typing error of.
@@ -86,20 +88,19 @@ const EXAMPLES: &str = "/usr/share/doc/certctl/examples/hooks.d";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trust::sudo_on_own;
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]
-    fn an_example_of_the_name_of_a_hook_is_installed_by_one_command() {
-        let examples = tempfile::tempdir().unwrap();
-        let folder = examples.path();
+    fn an_example_of_the_name_of_a_hook_takes_its_place() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
         std::fs::write(folder.join("nginx"), "#!/bin/sh\n").unwrap();
-        let line = install_from(folder, Path::new("/etc/my hooks.d/nginx")).unwrap();
-        let shown = quoted(&folder.join("nginx"));
-        let sudo = sudo_to_make(Path::new("/etc/my hooks.d"));
-        assert_eq!(line, format!("{sudo}install -D -m 0755 {shown} '/etc/my hooks.d/nginx'"));
-        let own = install_from(folder, &folder.join("hooks.d/nginx")).unwrap();
-        assert!(own.starts_with(&format!("{}install ", sudo_on_own())), "{own}");
-        assert_eq!(install_from(folder, Path::new("/etc/certctl/hooks.d/other")), None);
+        let of = |path: PathBuf| {
+            let fix = missing_from(folder, &path);
+            let Fix::PutProgram { example, by_root, .. } = fix else { panic!("{fix:?}") };
+            (example, by_root)
+        };
+        assert_eq!(of(folder.join("hooks.d/nginx")), (Some(folder.join("nginx")), false));
+        assert_eq!(of("/etc/certctl/hooks.d/other".into()).0, None);
     }
 }

@@ -43,7 +43,7 @@ pub use dry_run::{DryRun, dry_run};
 pub use ending::{Ended, Ending, Evidence, Issued, PendingOn, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
-pub use hooks::{Hooks, HooksDir, examples, install_example, programs_in, similar_hook};
+pub use hooks::{Hooks, HooksDir, examples, missing_hook, programs_in, similar_hook};
 pub use links::{LiveFiles, live_files};
 pub use notice::is_recent;
 pub use perform::{

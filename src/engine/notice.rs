@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn failed(message: &str, attempts: u32) -> Ending {
-        let cause = Cause::Local { message: message.to_owned() };
+        let cause = Cause::local(message.to_owned());
         let at = Some(at(i64::from(attempts)));
         let failure = Failure { at, ..Failure::new(FailureClass::Ca, Doing::Finalize, cause) };
         Ending::Failed { failure, attempts: Some(attempts), next_attempt: at }

@@ -28,6 +28,7 @@ use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
 
 pub use alert::{alert_of, check_alert_hook, has_alert_hook, try_alert_hook};
 pub(super) use deploy::check_target;
+pub(super) use error::cause_of_state;
 pub use issuer::{IssuerAccess, ProviderAccess};
 pub(super) use password::{changed_passwords, password};
 pub use world::{

@@ -13,8 +13,8 @@ use crate::acme::AccountKey;
 use crate::manifest::{SecretError, SecretSource};
 use crate::resource::dns01::Webhook;
 use crate::resource::{
-    ANNOTATION_PREFIX, Certificate, DeployTarget, Dns01Provider, Issuer, Obstacle,
-    SecretKeySelector, Settings, SolverKind, keystore,
+    ANNOTATION_PREFIX, Certificate, Check, DeployTarget, Dns01Provider, Elsewhere, Fix, Issuer,
+    Obstacle, Page, SecretKeySelector, Setting, Settings, SolverKind, keystore,
 };
 use crate::solver::dns01::{self, ProviderError};
 use crate::solver::http01::check_webroot;
@@ -80,8 +80,8 @@ impl Unmet {
 
     /// The profile that the CA does not have.
     pub fn profile(issuer: &Issuer, message: &str) -> Self {
-        let profiles = format!("certctl check acme {}", issuer.metadata.name);
-        let obstacle = Obstacle::new(message).certctl(profiles);
+        let profiles = Check::Acme(issuer.metadata.name.clone());
+        let obstacle = Obstacle::new(message).with(Fix::Check(profiles));
         Self::new(true, "spec acme profile", Need::Field, obstacle)
     }
 
@@ -154,9 +154,8 @@ fn outside_of_webroot(found: Obstacle, target: &DeployTarget, settings: &Setting
     if found.fix.is_none() || !Path::new(folder).starts_with(webroot) {
         return found;
     }
-    found.advice(format!(
-        "name a folder outside of {webroot} in certctl/output-dir: a web server serves what is in it"
-    ))
+    let elsewhere = Elsewhere::Served(webroot.into());
+    found.with(Fix::Set(Setting::OutputDir(elsewhere)))
 }
 
 fn webroot(
@@ -183,7 +182,7 @@ fn ca_crt(settings: &Settings, certificate: &Certificate, issuer: &Issuer) -> Op
     }
     let message = format!("issuer \"{}\" has no caBundle", issuer.metadata.name);
     let is_own = certificate.settings.ca_crt_from_bundle;
-    let obstacle = Obstacle::new(message).certctl("certctl explain issuer.spec.acme.caBundle");
+    let obstacle = Obstacle::new(message).with(Fix::Explain(Page::CaBundle));
     Some(Unmet::new(!is_own, &annotation("ca-crt"), Need::Field, obstacle))
 }
 
@@ -224,14 +223,16 @@ pub fn of_issuer(
             let one = Unmet::secret(true, &field, &secret.name, &error);
             unmet.push(one.at_secret(&secret.name));
         } else if let Err(error) = access.provider(&dns01.provider, reached) {
-            if let (Dns01Provider::Webhook(webhook), ProviderError::Settings { .. }) =
-                (&dns01.provider, &error)
+            if let (
+                Dns01Provider::Webhook(webhook),
+                ProviderError::Settings { .. } | ProviderError::Program(_),
+            ) = (&dns01.provider, &error)
             {
                 field += of_webhook(webhook);
             }
-            let obstacle = Obstacle::new(error);
             let is_exec = dns01.provider.name() == "exec";
-            let obstacle = if is_exec { obstacle.certctl("certctl help hooks") } else { obstacle };
+            let explain = is_exec.then_some(Fix::Explain(Page::Hooks));
+            let obstacle = Obstacle::new(&error).with(error.fix().or(explain));
             unmet.push(Unmet::new(true, &field, Need::Field, obstacle));
         }
     }
@@ -277,6 +278,7 @@ fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resource::{Permit, Right};
 
     #[test]
     fn no_folder_for_a_key_is_advised_where_a_web_server_serves_files() {
@@ -288,17 +290,17 @@ mod tests {
         };
         let http01_webroot = Some("/srv/www".to_owned());
         let settings = Settings { http01_webroot, ..Settings::default() };
+        let made = |folder: &str| Fix::Permit(Permit::new(folder, Right::Folders));
         let fix_of = |folder: &str, settings: &Settings| {
-            let found = Obstacle::new("denied").command(format!("install -d {folder}"));
-            let found = outside_of_webroot(found, &target(folder), settings);
-            found.fix.map(|fix| fix.to_string())
+            let found = Obstacle::new("denied").with(made(folder));
+            outside_of_webroot(found, &target(folder), settings).fix
         };
+        let elsewhere = Fix::Set(Setting::OutputDir(Elsewhere::Served("/srv/www".into())));
         for below in ["/srv/www", "/srv/www/tls"] {
-            let advice = fix_of(below, &settings).unwrap();
-            assert!(advice.starts_with("name a folder outside of /srv/www "), "{advice}");
+            assert_eq!(fix_of(below, &settings), Some(elsewhere.clone()));
         }
         for (folder, settings) in [("/srv/www2", &settings), ("/srv/www", &Settings::default())] {
-            assert_eq!(fix_of(folder, settings), Some(format!("install -d {folder}")));
+            assert_eq!(fix_of(folder, settings), Some(made(folder)));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::hooks::Hooks;
 use super::ports::Store;
 use super::task::Task;
 use crate::controller::Intervals;
-use crate::resource::PublishedLimits;
+use crate::resource::{Fix, PublishedLimits};
 
 /// The limits of a run.
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
@@ -39,6 +39,8 @@ pub struct Options {
     pub ignore_limits: bool,
     /// Who runs deploy hooks and reloads.
     pub hooks: Hooks,
+    /// Makes words of an intent, for the operator's hook.
+    pub words: fn(&Fix) -> String,
 }
 
 impl Options {

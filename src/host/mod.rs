@@ -3,4 +3,5 @@
 //! Contract: read-only, and typed. What a fact means, and the command that changes it, are words of the
 //! program.
 
+pub mod rights;
 pub mod scheduler;

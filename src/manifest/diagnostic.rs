@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 use unicode_width::UnicodeWidthChar;
 
-use crate::resource::{NamespacedName, is_hidden};
+use crate::resource::{Fix, NamespacedName, is_hidden};
 
 use super::tree::Span;
 
@@ -93,6 +93,8 @@ pub struct Diagnostic {
     pub suggestion: Option<String>,
     /// Additional help text, without "help:".
     pub help: Option<String>,
+    /// What to do, beside the help.
+    pub fix: Option<Fix>,
     /// The line, or a part of a long line; `None` when it must not be shown.
     pub source_line: Option<String>,
     /// Column of the first character of `source_line`; 1 unless the line is long.
@@ -117,6 +119,7 @@ impl Diagnostic {
             end_column: 0,
             suggestion: None,
             help: None,
+            fix: None,
             source_line: None,
             source_column: 1,
             document: 0,
@@ -151,11 +154,11 @@ impl Diagnostic {
 
     /// The diagnostic as text, in rustc's format: headline, position, source line, caret, help.
     pub fn render(&self) -> String {
-        self.parts().into_iter().map(|(_, text)| text).collect()
+        self.parts(self.help.as_deref()).into_iter().map(|(_, text)| text).collect()
     }
 
-    /// The same in parts, each with what it is.
-    pub fn parts(&self) -> Vec<(Mark, String)> {
+    /// The same in parts, each with what it is; with another help.
+    pub fn parts(&self, help: Option<&str>) -> Vec<(Mark, String)> {
         let word = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -186,7 +189,7 @@ impl Diagnostic {
         } else if let Some(suggestion) = suggestion {
             _ = writeln!(rest, "{gutter}= did you mean {suggestion}?");
         }
-        if let Some(help) = &self.help {
+        if let Some(help) = help {
             _ = writeln!(rest, "{gutter}= help: {}", printable(help));
         }
         parts.push((Mark::Text, rest));
@@ -316,6 +319,7 @@ pub(crate) struct Draft {
     pub(crate) message: String,
     pub(crate) suggestion: Option<String>,
     pub(crate) help: Option<String>,
+    pub(crate) fix: Option<Fix>,
 }
 
 impl Draft {
@@ -334,6 +338,7 @@ impl Draft {
             message: message.into(),
             suggestion: None,
             help: None,
+            fix: None,
         }
     }
 
@@ -355,6 +360,11 @@ impl Draft {
     /// Adds a help text.
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+
+    /// Adds what to do.
+    pub(crate) fn with(self, fix: Fix) -> Self {
+        Self { fix: Some(fix), ..self }
     }
 }
 

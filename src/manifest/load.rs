@@ -12,10 +12,9 @@ use std::sync::Arc;
 
 use zeroize::Zeroizing;
 
-use crate::resource::{Certificate, Issuer, NamespacedName, Origin};
-use crate::trust::{
-    TrustError, Trusted, Walk, check_secret, closed_above, command_for_reading, own_user,
-};
+use crate::host::rights::{self, closed_above, own_user};
+use crate::resource::{Certificate, Fix, Issuer, NamespacedName, Origin};
+use crate::trust::{TrustError, Trusted, Walk, check_secret};
 
 use super::builder::parse;
 use super::certificate::Places;
@@ -433,7 +432,7 @@ impl Loaded {
                 line: *line,
                 column: *column,
                 end_column: *column,
-                help: error.remedy(),
+                fix: rights::trusted(error),
                 blocks: Blocks::Object(id.clone()),
                 ..Diagnostic::about_file(path.clone(), "E0011", format!("a Secret, and {error}"))
             });
@@ -449,12 +448,13 @@ impl Loaded {
         let place = closed.unwrap_or(path);
         self.refuse(place, UNREAD, format!("user {user} cannot read it: {error}"));
         self.unread.push((place.to_owned(), None));
-        let help = command_for_reading(path).or_else(|| {
-            let home = closed?.display();
-            Some(format!("{home} is closed to {user}: keep manifests in another folder"))
-        });
         if let Some(refusal) = self.diagnostics.last_mut() {
-            refusal.help = help;
+            refusal.fix = rights::reading(path).map(Fix::Permit);
+            if let (None, Some(home)) = (&refusal.fix, closed) {
+                let home = home.display();
+                let help = format!("{home} is closed to {user}: keep manifests in another folder");
+                refusal.help = Some(help);
+            }
         }
     }
 
@@ -466,7 +466,7 @@ impl Loaded {
             return self.refuse(path, UNREAD, format!("cannot read: {source}"));
         }
         let refusal = Diagnostic::about_file(path.to_path_buf(), "E0011", error.to_string());
-        self.diagnostics.push(Diagnostic { help: error.remedy(), ..refusal });
+        self.diagnostics.push(Diagnostic { fix: rights::trusted(error), ..refusal });
     }
 
     /// Adds the content of another file.

@@ -7,10 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::resource::{
-    Certificate, ChallengeType, DnsName, Identifier, Issuer, IssuerKind, Metadata, NamespacedName,
-    Obstacle, Origin, Usage, host_of, is_public, lets_encrypt, pick_solver,
+    Certificate, ChallengeType, Creation, DnsName, Fix, Identifier, Issuer, IssuerKind, Metadata,
+    NamespacedName, Obstacle, Origin, Page, Usage, host_of, is_public, lets_encrypt, pick_solver,
 };
-use crate::trust::quoted;
 
 use super::builder::parse;
 use super::certificate::{GROUP, Places};
@@ -158,9 +157,8 @@ pub fn unmet(
             (None, Some(span)) => (span, field),
             (None, None) => (Span::point(origin.line, origin.column), field),
         };
-        let help = fix.map(|fix| fix.to_string());
         let draft =
-            Draft { help, ..Draft::error("E0401", super::field::first_line(span), field, fact) };
+            Draft { fix, ..Draft::error("E0401", super::field::first_line(span), field, fact) };
         Diagnostic { blocks: Blocks::Object(id), ..sink.complete(draft) }
     })
 }
@@ -282,15 +280,16 @@ pub fn keep_recorded(
         let id = ObjectId { kind: "Certificate".to_owned(), key };
         for other in others {
             let message = format!("{id} is defined already ({})", place(own));
-            let (used, path) = (own.path.display(), other.path.display());
-            let used = format!("{used} is used, from which it was issued");
-            let help = if remembered.contains_key(&own.path) {
-                format!("{used}; to use {path} from now on: certctl issue {path}; else remove one")
+            let used = format!("{} is used, from which it was issued", own.path.display());
+            let unused = other.path.clone();
+            let (help, fix) = if remembered.contains_key(&own.path) {
+                (used, Some(Fix::RemoveOne { unused }))
             } else {
-                format!("{used}; give this one another name, or remove it")
+                (format!("{used}; give this one another name, or remove it"), None)
             };
             let one = at_name(loaded, &id, other, "E0204", message);
-            found.push(Diagnostic { blocks: Blocks::Nothing, help: Some(help), ..one });
+            let help = Some(help);
+            found.push(Diagnostic { blocks: Blocks::Nothing, help, fix, ..one });
             left_out.insert(place_key(other));
         }
     }
@@ -438,7 +437,7 @@ fn wanted_twice(
         format!("it belongs to {owner_key}; give {key} a secretName of its own")
     } else {
         format!(
-            "it belongs to the one that was issued first, which certctl plan names, else to \
+            "it belongs to the one that was issued first, which the state knows, else to \
              {owner_key}; give the other a secretName of its own"
         )
     };
@@ -623,13 +622,11 @@ impl Check<'_> {
             let path = unread.path.display();
             return sink.add(draft.help(format!("it may be in {path}, which cannot be read")));
         }
-        sink.add(draft.help(if there.is_empty() {
-            "certctl read none: name its file, too, or put it into the config directory; to make \
-             one: certctl create issuer"
-                .to_owned()
+        sink.add(if there.is_empty() {
+            draft.help(NONE_READ).with(Fix::Create(Creation::Issuer))
         } else {
-            format!("there is {}", there.join(", "))
-        }));
+            draft.help(format!("there is {}", there.join(", ")))
+        });
     }
 
     /// Let's Encrypt ended client authentication in 2026.
@@ -723,35 +720,34 @@ impl Check<'_> {
         } else {
             ("E0207", format!("no solver for {full}: none of {whose} matches"))
         };
-        let command = if code == "E0208" {
-            let name = &issuer.metadata.name;
-            format!(
-                "certctl create issuer {name}{} --dns01 PROVIDER prints one",
-                server_flag(issuer)
-            )
+        let fix = if code == "E0208" {
+            Fix::Create(Creation::Dns01Issuer {
+                name: issuer.metadata.name.clone(),
+                server: unnamed_server(issuer),
+                // The roots of the Issuer are in no file that is known.
+                has_bundle: issuer.acme.ca_bundle.is_some(),
+            })
         } else {
-            "certctl explain issuer.spec.acme.solvers".to_owned()
+            Fix::Explain(Page::Solvers)
         };
-        let at = format!("solvers are defined at {}; {command}", place(&issuer.origin));
-        sink.add(Draft::error(code, name.span, &name.field, message).help(at));
+        let at = format!("solvers are defined at {}", place(&issuer.origin));
+        sink.add(Draft::error(code, name.span, &name.field, message).help(at).with(fix));
     }
 }
 
-/// The flags of an Issuer's server for `certctl create issuer`, which knows some by their names.
-fn server_flag(issuer: &Issuer) -> String {
+/// The server of an Issuer whose name does not say which.
+fn unnamed_server(issuer: &Issuer) -> Option<String> {
     let named = [
         ("letsencrypt", lets_encrypt::PRODUCTION_HOST),
         ("letsencrypt-staging", lets_encrypt::STAGING_HOST),
     ];
-    let server = &issuer.acme.server;
-    if named.contains(&(&issuer.metadata.name, host_of(server))) {
-        return String::new();
-    }
-    // The roots of the Issuer are in no file that is known.
-    let bundle = if issuer.acme.ca_bundle.is_some() { " --ca-bundle FILE" } else { "" };
-    format!(" --server {}{bundle}", quoted(Path::new(server)))
+    let Issuer { metadata, acme, .. } = issuer;
+    let is_named = named.contains(&(metadata.name.as_str(), host_of(&acme.server)));
+    (!is_named).then(|| acme.server.clone())
 }
 
+const NONE_READ: &str =
+    "no Issuer was read: name its file, too, or put it into the config directory";
 /// How many issuers are listed when no name is similar to the missing one.
 const MAX_LISTED: usize = 5;
 /// The most names that public CAs take in one order.

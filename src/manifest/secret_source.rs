@@ -14,12 +14,15 @@ use rustix::process::geteuid;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::resource::{NamespacedName, Obstacle, is_dns_label, is_dns_subdomain};
+use crate::host::rights;
+use crate::resource::{
+    Fix, Letters, NamespacedName, Obstacle, Permit, Right, is_dns_label, is_dns_subdomain,
+};
 
 use super::file::{ReadError, read_regular};
 use super::name::is_secret_key;
 use super::secret::SecretManifest;
-use crate::trust::{TrustError, Walk, check_secret, own_group, quoted, sudo, sudo_on_own};
+use crate::trust::{TrustError, Walk, check_secret};
 
 /// The largest secret, in bytes: the limit of a cluster.
 const MAX_BYTES: usize = 1 << 20;
@@ -61,43 +64,28 @@ impl SecretError {
             Self::Missing { secret, key, tried } => {
                 let found = Obstacle::new(format_args!("secret {secret} has no `{key}`"));
                 // The first is a manifest, the next one a file.
-                match tried.get(1) {
-                    Some(path) => found.command(install(Path::new(path))),
-                    None => found,
-                }
+                found.with(tried.get(1).map(|path| install(Path::new(path))))
             }
-            Self::Loose(loose) => {
-                let found = Obstacle::new(loose);
-                match (loose.remedy(), loose) {
-                    (Some(line), TrustError::Open { mode, .. }) if mode & 0o022 == 0 => {
-                        found.command(line)
-                    }
-                    (Some(remedy), _) => found.advice(remedy),
-                    (None, _) => found,
-                }
-            }
+            Self::Loose(loose) => Obstacle::new(loose).with(rights::trusted(loose)),
             Self::Read { path, source: ReadError::Io(error) }
                 if error.kind() == ErrorKind::PermissionDenied && !geteuid().is_root() =>
             {
-                let (sudo, group, path) = (sudo(), own_group(), quoted(path));
-                let line = format!("{sudo}chgrp {group} {path} && {sudo}chmod 0640 {path}");
-                Obstacle::new(self).command(line)
+                let group = rights::own_group();
+                let right = Right::Group { group, letters: Letters::Read, is_secret: true };
+                Obstacle::new(self).with(Fix::Permit(Permit::new(path, right)))
             }
             Self::Name { .. } | Self::Read { .. } => Obstacle::new(self),
         }
     }
 }
 
-/// The command that stores a secret so that this user can read it: its own file, or one of root's
-/// where the folder is root's.
-fn install(path: &Path) -> String {
+/// What stores a secret so that this user can read it: its own file, or one of root's where the folder
+/// is root's.
+fn install(path: &Path) -> Fix {
     let above = path.ancestors().skip(1).find_map(|above| above.metadata().ok());
     let is_of_root = above.is_some_and(|above| above.uid() == 0) && !geteuid().is_root();
-    let path = quoted(path);
-    if is_of_root {
-        return format!("{}install -D -m 0640 -g {} /dev/stdin {path}", sudo(), own_group());
-    }
-    format!("{}install -D -m 0600 /dev/stdin {path}", sudo_on_own())
+    let group = is_of_root.then(rights::own_group);
+    Permit::new(path, Right::Secret { group }).into()
 }
 
 impl SecretSource {

@@ -104,7 +104,7 @@ impl<'t> Sink<'t> {
 
     /// A diagnostic with its file and line, for a caller that stores it elsewhere.
     pub(crate) fn complete(&self, draft: Draft) -> Diagnostic {
-        let Draft { severity, code, span, field, message, suggestion, help } = draft;
+        let Draft { severity, code, span, field, message, suggestion, help, fix } = draft;
         let end_column = if span.end_line > span.line {
             self.text.length(span.line) + 1
         } else {
@@ -128,6 +128,7 @@ impl<'t> Sink<'t> {
             end_column: end_column.max(span.column + 1),
             suggestion,
             help,
+            fix,
             source_line,
             source_column,
             document: self.document,

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
+use crate::host::rights;
 use crate::manifest::is_secret_key;
-use crate::resource::{Obstacle, escape};
-use crate::trust::{TrustError, Trusted, Walk, quoted, sudo_on_own};
+use crate::resource::{Fix, Obstacle, Permit, Right, escape};
+use crate::trust::{TrustError, Trusted, Walk};
 
 /// Who runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +90,7 @@ impl Program {
             if let TrustError::Io { source, .. } = &error {
                 return Obstacle::new(format_args!("{path}: {source}"));
             }
-            let obstacle = Obstacle::new(&error);
-            error.remedy().map_or(obstacle.clone(), |remedy| obstacle.advice(remedy))
+            Obstacle::new(&error).with(rights::trusted(&error))
         };
         let inside = walk.folder(&self.folder).map_err(error)?.path;
         let program = walk.look(&self.path).map_err(error)?;
@@ -103,11 +103,7 @@ impl Program {
         }
         if program.mode & 0o111 == 0 {
             let obstacle = Obstacle::new(format_args!("{path} is not executable"));
-            return Err(obstacle.command(format!(
-                "{}chmod a+rx {}",
-                sudo_on_own(),
-                quoted(&self.named)
-            )));
+            return Err(obstacle.with(Fix::Permit(Permit::new(&self.named, Right::Run))));
         }
         // Its mode, or the file system, may forbid it to this user alone.
         let may = || accessat(CWD, &self.path, Access::EXEC_OK, AtFlags::EACCESS).is_ok();

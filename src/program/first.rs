@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
+use crate::host::rights::is_of_root;
 use crate::resource::FirstProcess;
-use crate::trust::is_of_root;
 
 /// The note of a process that this one has just started.
 pub(super) fn note_of(number: u32) -> Option<FirstProcess> {

@@ -239,17 +239,24 @@ pub enum Cause {
     /// The deactivation of the account was started, and its result is unknown.
     UnfinishedDeactivation { directory_url: String, issuer: String },
     /// The state directory.
-    State { message: String },
+    State {
+        message: String,
+        #[serde(skip)]
+        fixes: Vec<Fix>,
+    },
     /// A local precondition of any request is not met.
     Precondition {
         message: String,
-        /// What the message says, with what to do about it apart from that; empty where that is not
-        /// known, as of a failure that was stored.
+        /// What to do about it, where that is known; not of a failure that was stored.
         #[serde(skip)]
-        obstacles: Vec<Obstacle>,
+        fixes: Vec<Fix>,
     },
     /// Anything else on this host.
-    Local { message: String },
+    Local {
+        message: String,
+        #[serde(skip)]
+        fixes: Vec<Fix>,
+    },
 }
 
 /// A CA's response, or its absence.
@@ -420,23 +427,38 @@ impl Cause {
 
     /// A local precondition that is not met.
     pub fn precondition(message: impl Into<String>) -> Self {
-        Self::Precondition { message: message.into(), obstacles: Vec::new() }
+        Self::Precondition { message: message.into(), fixes: Vec::new() }
     }
 
-    /// What is in the way on this machine; the message says what to do as well.
+    /// What is in the way on this machine.
     pub fn obstacles(obstacles: Vec<Obstacle>) -> Self {
-        let message = joined(&obstacles, ToString::to_string);
-        Self::Precondition { message, obstacles }
+        let facts: Vec<&str> = obstacles.iter().map(|one| one.fact.as_str()).collect();
+        let message = facts.join("; ");
+        Self::Precondition {
+            message,
+            fixes: obstacles.into_iter().filter_map(|one| one.fix).collect(),
+        }
     }
 
-    /// The cause alone, without what to do about it where that is known apart from it.
+    /// The state directory.
+    pub fn state(message: impl Into<String>) -> Self {
+        Self::State { message: message.into(), fixes: Vec::new() }
+    }
+
+    /// Anything else on this host.
+    pub fn local(message: impl Into<String>) -> Self {
+        Self::Local { message: message.into(), fixes: Vec::new() }
+    }
+
+    /// The cause alone, without what to do about it.
     #[must_use]
     pub fn without_fixes(&self) -> Self {
         let mut fact = self.clone();
-        if let Self::Precondition { message, obstacles } = &mut fact {
-            if !obstacles.is_empty() {
-                *message = joined(&std::mem::take(obstacles), |one| one.fact.clone());
-            }
+        if let Self::Precondition { fixes, .. }
+        | Self::State { fixes, .. }
+        | Self::Local { fixes, .. } = &mut fact
+        {
+            fixes.clear();
         } else if let Self::Solver { cause, .. }
         | Self::LostAccount { cause, .. }
         | Self::Deployment { cause: Some(cause), .. } = &mut fact
@@ -446,12 +468,13 @@ impl Cause {
         fact
     }
 
-    /// What to do about it, where that is known apart from the cause.
-    pub fn fixes(&self) -> Vec<&Fix> {
+    /// What to do about it, where that is known.
+    pub fn fixes(&self) -> Vec<Fix> {
         match self {
-            Self::Precondition { obstacles, .. } => {
-                obstacles.iter().filter_map(|one| one.fix.as_ref()).collect()
-            }
+            Self::Precondition { fixes, .. }
+            | Self::State { fixes, .. }
+            | Self::Local { fixes, .. } => fixes.clone(),
+            Self::UnfinishedDeactivation { issuer, .. } => vec![Fix::Deactivate(issuer.clone())],
             Self::Solver { cause, .. }
             | Self::LostAccount { cause, .. }
             | Self::Deployment { cause: Some(cause), .. } => cause.fixes(),
@@ -462,10 +485,7 @@ impl Cause {
             | Self::Provider(_)
             | Self::Program(_)
             | Self::Deployment { cause: None, .. }
-            | Self::KeyMismatch { .. }
-            | Self::UnfinishedDeactivation { .. }
-            | Self::State { .. }
-            | Self::Local { .. } => Vec::new(),
+            | Self::KeyMismatch { .. } => Vec::new(),
         }
     }
 
@@ -575,8 +595,11 @@ impl Cause {
             order.url = None;
             order.reason.clear();
             order.failure = order.failure.as_ref().map(|failure| Box::new(failure.likeness()));
-        } else if let Self::Precondition { obstacles, .. } = &mut like {
-            obstacles.clear();
+        } else if let Self::Precondition { fixes, .. }
+        | Self::State { fixes, .. }
+        | Self::Local { fixes, .. } = &mut like
+        {
+            fixes.clear();
         } else if let Self::Solver { cause, .. }
         | Self::LostAccount { cause, .. }
         | Self::Deployment { cause: Some(cause), .. } = &mut like
@@ -585,10 +608,6 @@ impl Cause {
         }
         like
     }
-}
-
-fn joined(obstacles: &[Obstacle], word: fn(&Obstacle) -> String) -> String {
-    obstacles.iter().map(word).collect::<Vec<_>>().join("; ")
 }
 
 impl fmt::Display for Cause {
@@ -609,9 +628,9 @@ impl fmt::Display for Cause {
             Self::Check(report) => write!(f, "{report}"),
             Self::Provider(ProviderFailure { message, .. })
             | Self::Program(ProgramFailure { message, .. })
-            | Self::State { message }
+            | Self::State { message, .. }
             | Self::Precondition { message, .. }
-            | Self::Local { message } => f.write_str(message),
+            | Self::Local { message, .. } => f.write_str(message),
             Self::KeyMismatch { secret_name, fields } => write!(
                 f,
                 "User intervention required: existing private key in Secret \"{secret_name}\" does \
@@ -622,8 +641,8 @@ impl fmt::Display for Cause {
             ),
             Self::UnfinishedDeactivation { directory_url, issuer } => write!(
                 f,
-                "the account at {directory_url} was to be deactivated, and it is not known whether \
-                 it is: certctl account deactivate {issuer} --yes finishes that"
+                "the account of issuer \"{issuer}\" at {directory_url} was to be deactivated, and it is \
+                 not known whether it is"
             ),
             Self::Solver { identifier, issuer, cause } => {
                 write!(f, "{identifier}: issuer \"{issuer}\", dns01: {cause}")
@@ -674,20 +693,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_to_do_is_apart_from_the_fact_until_a_failure_is_stored() {
-        let fix = |fact: &str, line: &str| Obstacle::new(fact).command(line);
-        let cause = Cause::obstacles(vec![fix("no hook: x", "install x"), Obstacle::new("b")]);
+    fn what_to_do_is_apart_from_the_fact_and_is_not_stored() {
+        let fix = Fix::FreePort { is_denied: true };
+        let obstacles = vec![Obstacle::new("no port").with(fix.clone()), Obstacle::new("b")];
         let target = DeployTarget::Hook { name: "x".to_owned() };
-        let cause = Cause::Deployment { target, cause: Some(Box::new(cause)) };
-        let failure = Failure::of(Doing::Deploy, cause);
-        let whole = "issued but not deployed: no hook: x: install x; b";
-        assert_eq!(failure.to_string(), whole);
-        let without = failure.without_fixes();
-        assert_eq!(without.to_string(), "issued but not deployed: no hook: x; b");
+        let cause = Some(Box::new(Cause::obstacles(obstacles)));
+        let failure = Failure::of(Doing::Deploy, Cause::Deployment { target, cause });
+        assert_eq!(failure.to_string(), "issued but not deployed: no port; b");
         let stored: Failure =
             serde_json::from_value(serde_json::to_value(&failure).unwrap()).unwrap();
-        assert_eq!((stored.to_string().as_str(), stored.likeness()), (whole, failure.likeness()));
-        assert_eq!(stored.without_fixes(), stored);
+        assert_eq!(failure.cause.fixes(), [fix]);
+        assert_eq!(
+            (stored.to_string(), stored.likeness()),
+            (failure.to_string(), failure.likeness())
+        );
+        assert_eq!(stored, failure.without_fixes());
     }
 
     #[test]

@@ -20,7 +20,9 @@ mod escape;
 mod event;
 mod failure;
 mod field;
+mod finding;
 mod first_process;
+mod fix;
 mod go_duration;
 mod hex;
 mod host;
@@ -33,7 +35,6 @@ pub mod lets_encrypt;
 mod limit;
 mod metadata;
 mod name;
-mod obstacle;
 mod order;
 mod pause;
 mod problem;
@@ -87,7 +88,11 @@ pub use failure::{
     OrderFailure, ProgramFailure, ProviderFailure, ProviderFault, Waiting,
 };
 pub use field::{Choices, FieldDoc, FieldType, Used};
+pub use finding::{Finding, Obstacle, Severity};
 pub use first_process::FirstProcess;
+pub use fix::{
+    Check, Creation, Elsewhere, Fix, Letters, Look, Page, Permit, Reissue, Right, Schedule, Setting,
+};
 pub use go_duration::{GoDuration, GoDurationError};
 pub use hex::hex;
 pub use host::host_of;
@@ -109,7 +114,6 @@ pub use metadata::{Metadata, Origin};
 pub use name::{
     DnsName, Identifier, NameError, NamespacedName, base_of, is_dns_label, is_dns_subdomain,
 };
-pub use obstacle::{Fix, Obstacle};
 pub use order::{
     Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
 };

@@ -91,6 +91,7 @@ mod set;
 mod share;
 mod steps;
 mod tokens;
+mod wrong_entry;
 
 pub use alerts::LeftAlert;
 pub use crls::Looks;

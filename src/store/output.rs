@@ -22,8 +22,9 @@ use super::acl::{self, Acl};
 use super::entries;
 use super::removal;
 use super::set::{DATA, REVISION_PREFIX, stable_target};
-use crate::resource::{SecretFiles, SecretMetadata};
-use crate::trust::{Bounds, TrustError, is_fresh, quoted, sudo};
+use crate::host::rights;
+use crate::resource::{Fix, Permit, Right, SecretFiles, SecretMetadata};
+use crate::trust::{Bounds, TrustError, is_fresh};
 
 mod folder;
 
@@ -121,15 +122,16 @@ impl From<TrustError> for OutputError {
 
 impl OutputError {
     /// What to do about it.
-    pub fn remedy(&self) -> Option<String> {
+    pub fn fix(&self) -> Option<Fix> {
+        let permit = |path: &Path, right| Some(Fix::Permit(Permit::new(path, right)));
         match self {
-            Self::Trust(error) => error.remedy(),
-            Self::DefaultAcl { path } => Some(format!("setfacl -k {}", quoted(path))),
+            Self::Trust(error) => rights::trusted(error),
+            Self::DefaultAcl { path } => permit(path, Right::WithoutDefaultAcl),
             Self::Io { action: "open", path, source } if source.kind() == ErrorKind::NotFound => {
-                Some(format!("mkdir -p {}", quoted(path)))
+                permit(path, Right::Folders)
             }
             Self::Foreign { path, found: Occupant::Link | Occupant::Entry } => {
-                Some(format!("{}mv {} {}", sudo(), quoted(path), quoted(&free_beside(path))))
+                permit(path, Right::Away { to: free_beside(path) })
             }
             Self::Io { .. }
             | Self::Foreign { .. }

@@ -5,9 +5,12 @@ use std::fs::File;
 use jiff::SignedDuration;
 use thiserror::Error;
 
+pub use super::wrong_entry::WrongEntry;
+use crate::host::rights;
 use crate::resource::envelope::{Document, Unreadable};
 use crate::resource::{
-    Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks, SecretMetadata, hex,
+    Event, FirstProcess, Fix, Issuance, NamespacedName, SecretFiles, SecretLinks, SecretMetadata,
+    hex,
 };
 use crate::trust::TrustError;
 
@@ -432,18 +435,6 @@ pub enum DamageCourse {
     Unusable,
 }
 
-/// An entry of the state that has not the owner or the mode that it must have.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WrongEntry {
-    /// It belongs to `owner`, not to `us`, in this state.
-    Owner { path: String, owner: u32, us: u32, state: String },
-    /// Other users may read or write it.
-    /// With the state, in which others may have such a mode, too; `None` for the state itself.
-    Mode { path: String, state: Option<String> },
-    /// The system denies this user to use it.
-    Denied { path: String },
-}
-
 /// Where a damaged file is now, if it was renamed.
 fn set_aside(path: &str, moved_to: &str) -> String {
     if path == moved_to { String::new() } else { format!("; kept as {moved_to}") }
@@ -500,6 +491,30 @@ impl StoreError {
             | Self::NotPlain { .. }
             | Self::TooLarge { .. }
             | Self::Untrusted(_)
+            | Self::Conflict { .. }
+            | Self::Immutable { .. }
+            | Self::Locked { .. } => None,
+        }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn fix(&self) -> Option<Fix> {
+        if let Some(permit) = self.wrong_entry().as_ref().and_then(WrongEntry::permit) {
+            return Some(Fix::Permit(permit));
+        }
+        match self {
+            // Root acts as the owner, where it can.
+            Self::ForeignOwner { owner, us, .. } => Some(Fix::Again((*us == 0).then_some(*owner))),
+            // A process of root has all the permissions there are.
+            _ if self.is_denied() => (!rights::is_of_root()).then_some(Fix::Again(None)),
+            Self::Untrusted(error) => rights::trusted(error),
+            Self::Io { .. }
+            | Self::TooOpen { .. }
+            | Self::Corrupt { .. }
+            | Self::Version { .. }
+            | Self::Name { .. }
+            | Self::NotPlain { .. }
+            | Self::TooLarge { .. }
             | Self::Conflict { .. }
             | Self::Immutable { .. }
             | Self::Locked { .. } => None,

@@ -7,19 +7,11 @@
 //! between the check and the start.
 
 mod bounds;
-mod grant;
 mod rule;
 #[cfg(test)]
 mod tests;
 mod walk;
 
 pub use bounds::Bounds;
-pub use grant::{
-    Remedy, can_be_listed, can_be_made, can_be_read, can_be_searched, closed_above, closed_to,
-    command_for_denied, command_for_foreign, command_for_own, command_for_owner,
-    command_for_private, command_for_reading, command_for_shared, group_name,
-    has_nothing_of_others, home_of_typist, is_of_root, may_give_away, own_group, own_user, sudo,
-    sudo_on_own, sudo_to_make, user_name,
-};
 pub use rule::{Relation, TrustError, Trusted, check_secret, quoted};
 pub use walk::{Folder, Seen, Walk, is_fresh, owner_of};

@@ -157,38 +157,6 @@ impl TrustError {
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
     }
-
-    /// What to do about it. Never a command that makes the content of another user trusted unread:
-    /// after a `chown`, what that user wrote stays, and so does every handle that is still open.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            Self::Io { .. } | Self::Link { .. } => None,
-            Self::Reserved { .. } => Some("name another folder in the annotation".to_owned()),
-            Self::Outside { roots, .. } => {
-                let roots: Vec<String> = roots.iter().map(|root| quoted(root)).collect();
-                Some(format!("name a folder below {} in the annotation", roots.join(" or ")))
-            }
-            Self::Owner { path, is_folder: true, owner, .. } => Some(format!(
-                "look at what is in {}, user {owner} could have put anything there; then copy what \
-                 is right to a new folder",
-                quoted(path)
-            )),
-            Self::Owner { path, owner, .. } => Some(format!(
-                "look at {}, user {owner} could have written anything; then put a new file with \
-                 what is right in its place",
-                quoted(path)
-            )),
-            Self::Writable { path, is_folder, .. } => {
-                let what = if *is_folder { "what is in it" } else { "what it says" };
-                Some(format!("chmod go-w {} # after a look at {what}", quoted(path)))
-            }
-            Self::Open { path, mode } if mode & 0o022 != 0 => {
-                let path = quoted(path);
-                Some(format!("chmod g-w,o-rwx {path} # after a look at what it says"))
-            }
-            Self::Open { path, .. } => Some(format!("chmod g-w,o-rwx {}", quoted(path))),
-        }
-    }
 }
 
 /// Checks the mode of a file that holds a secret: only owner and group may read it, and only the

@@ -82,35 +82,6 @@ fn each_user_trusts_root_and_themselves() {
     assert_eq!(us.and(33).to_string(), "root or user 4711 or user 33");
 }
 
-/// What another user may have written is never made trusted unread.
-#[test]
-fn no_remedy_gives_away_what_another_user_wrote() {
-    let trusted = Trusted::root();
-    let of = |kind, owner, mode| {
-        trusted.judge(Path::new("/a b"), &stat(kind, owner, mode)).unwrap_err().remedy().unwrap()
-    };
-    assert_eq!(
-        [
-            of(FileType::RegularFile, 7, 0o644),
-            of(FileType::Directory, 7, 0o755),
-            of(FileType::RegularFile, 0, 0o666),
-            of(FileType::Directory, 0, 0o777),
-            check_secret(Path::new("/a b"), 0o100_644).unwrap_err().remedy().unwrap(),
-            check_secret(Path::new("/a b"), 0o100_666).unwrap_err().remedy().unwrap(),
-        ],
-        [
-            "look at '/a b', user 7 could have written anything; then put a new file with what is \
-             right in its place",
-            "look at what is in '/a b', user 7 could have put anything there; then copy what is \
-             right to a new folder",
-            "chmod go-w '/a b' # after a look at what it says",
-            "chmod go-w '/a b' # after a look at what is in it",
-            "chmod g-w,o-rwx '/a b'",
-            "chmod g-w,o-rwx '/a b' # after a look at what it says",
-        ]
-    );
-}
-
 #[test]
 fn secrets_are_for_owner_and_group_only() {
     for (mode, fine) in [
@@ -283,51 +254,5 @@ fn a_descriptor_of_this_process_is_the_callers_choice() {
         chown(root.join("theirs"), Some(OTHER), None).unwrap();
         let path = Path::new("/dev/fd").join(open.as_raw_fd().to_string());
         assert!(text(&walk, &path).unwrap_err().contains("is owned by user 65534"));
-    }
-}
-
-#[test]
-fn a_folder_may_be_closed_to_another_user() {
-    let root = tempfile::tempdir().unwrap();
-    let closed = root.path().join("closed");
-    fs::create_dir_all(closed.join("below")).unwrap();
-    let us = rustix::process::geteuid().as_raw();
-    for (mode, user, expected) in [
-        (0o700, us + 1, Some(&closed)),
-        (0o700, us, None),
-        (0o600, us, Some(&closed)),
-        (0o710, us + 1, None),
-        (0o701, us + 1, None),
-    ] {
-        fs::set_permissions(root.path(), Permissions::from_mode(0o711)).unwrap();
-        fs::set_permissions(&closed, Permissions::from_mode(mode)).unwrap();
-        let folder = closed.join("below");
-        assert_eq!(closed_to(&folder, user), expected.map(PathBuf::as_path), "{mode:o} {user}");
-        // One that is to be made.
-        assert_eq!(closed_to(&closed, user), None, "{mode:o} {user}");
-    }
-    fs::set_permissions(&closed, Permissions::from_mode(0o700)).unwrap();
-}
-
-#[test]
-fn no_command_of_roots_follows_a_link_of_another_user() {
-    if !is_root() {
-        return;
-    }
-    let scratch = tempfile::tempdir().unwrap();
-    let at = |below: &str| scratch.path().join(below);
-    fs::create_dir_all(at("theirs/new")).unwrap();
-    fs::create_dir(at("ours")).unwrap();
-    symlink(at("ours"), at("theirs/tls")).unwrap();
-    symlink(at("ours"), at("link")).unwrap();
-    chown(at("theirs"), Some(OTHER), Some(OTHER)).unwrap();
-    for below in ["theirs/tls", "theirs/tls/x", "theirs/new", "theirs/missing/too", "link"] {
-        assert_eq!(command_for_own(&at(below), "0750", None), None, "{below}");
-        assert_eq!(command_for_shared(&at(below), "rx"), None, "{below}");
-    }
-    // A folder of theirs, in one of root's, is the one that is named.
-    for below in ["theirs", "ours", "ours/missing", "missing/too", "link/x"] {
-        assert!(command_for_own(&at(below), "0750", None).is_some(), "{below}");
-        assert!(command_for_shared(&at(below), "rx").is_some(), "{below}");
     }
 }

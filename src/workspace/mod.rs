@@ -17,6 +17,7 @@ pub mod target;
 pub mod view;
 
 mod accounts;
+mod blocked;
 mod copies;
 mod idle;
 mod judgement;
@@ -38,9 +39,11 @@ mod scratch;
 mod secrets;
 mod selection;
 mod status;
+pub mod unmanaged;
 
 pub use crate::acme::{RequestCounts, RequestKind};
 pub use accounts::Settled;
+pub use blocked::Blocked;
 pub use idle::{Glance, Layout};
 pub use last_run::AutomaticRun;
 pub use monitor::{MonitorError, call_monitor};

@@ -567,11 +567,7 @@ fn unread_secret(certificate: &Certificate, loaded: &Loaded) -> Option<Obstacle>
         found.path.display(),
         found.message
     );
-    let obstacle = Obstacle::new(fact);
-    Some(match &found.help {
-        Some(help) => obstacle.advice(help),
-        None => obstacle,
-    })
+    Some(Obstacle::new(fact).with(found.fix.clone()))
 }
 
 /// Whether an error concerns what a request names: an error in the manifests of other Certificates

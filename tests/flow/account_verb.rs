@@ -45,12 +45,12 @@ fn a_refused_registration_leads_on() {
     world
         .run(&["account", "register", "ca"])
         .ends_in(5)
-        .says("  cause: the CA requires an external account binding, or an e-mail address beside it\n")
-        .says("  try: certctl check acme ca\n");
+        .says("  cause     the CA requires an external account binding, or an e-mail address beside it\n")
+        .says("  try       certctl check acme ca\n");
     // Of a CA that gives no answer, too.
     let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), UNANSWERED);
     world.write("config/issuer.yaml", &issuer);
-    world.run(&["account", "register"]).ends_in(5).says("  try: certctl check acme ca\n");
+    world.run(&["account", "register"]).ends_in(5).says("  try       certctl check acme ca\n");
 }
 
 /// No server listens there.

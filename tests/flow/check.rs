@@ -306,7 +306,7 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     assert_eq!(requests.try_iter().collect::<Vec<_>>(), ["GET /uuid/fail HTTP/1.1"]);
     let text = std::fs::read_to_string(&heard).unwrap();
     let (variables, input) = text.rsplit_once('|').unwrap();
-    let message = "This is a test by certctl check alerts: no certificate has failed";
+    let message = "This is a test of the hook: no certificate has failed";
     assert_eq!(variables, format!("on-failure|on-failure|test|{message}|1"));
     let input: Value = serde_json::from_str(input).unwrap();
     assert_eq!((&input["message"], &input["stageName"]), (&message.into(), &"failed".into()));

@@ -103,7 +103,7 @@ fn without_the_flag_of_schedulers_everything_is_said_every_time() {
     }
     fs::remove_file(world.path("config/mail.yaml")).unwrap();
     for _ in 0..2 {
-        world.issue().ends_in(0).says("certctl forget default/mail");
+        world.issue().ends_in(0).says("certctl forget mail");
     }
 }
 
@@ -112,10 +112,10 @@ fn a_manifest_that_is_gone_is_told_once_a_day() {
     let world = world();
     let routine = || world.run(&["issue", "-q"]);
     fs::remove_file(world.path("config/mail.yaml")).unwrap();
-    routine().ends_in(0).says("certctl forget default/mail");
+    routine().ends_in(0).says("certctl forget mail");
     silent(&routine().ends_in(0));
     a_day_passes(&world);
-    routine().ends_in(0).says("certctl forget default/mail");
+    routine().ends_in(0).says("certctl forget mail");
     // Nothing is left, which is an error every time.
     fs::remove_file(world.path("config/web.yaml")).unwrap();
     routine().ends_in(3).says("default/web").says("no Certificate found in ");

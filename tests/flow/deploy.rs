@@ -219,7 +219,7 @@ fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
     // The folder of one that is not written there any more is given to the other by two commands.
     world.prepare(&[into("shop", "elsewhere"), into("api", "out")]);
     let live = world.path("out/..data").display().to_string();
-    assert!(run.stderr.contains(&format!("rm {live}, and certctl deploy default/api")), "{run:?}");
+    assert!(run.stderr.contains(&format!("rm {live}, and certctl deploy api")), "{run:?}");
     fs::remove_file(live).unwrap();
     world.run(&["deploy"]).ends_in(0);
     assert_eq!(read(&world, "elsewhere/tls.crt"), shop);

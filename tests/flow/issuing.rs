@@ -216,9 +216,9 @@ fn a_switch_to_a_staging_ca_asks_before_it_replaces_a_trusted_certificate() {
     let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), staging);
     world.write("config/issuer.yaml", &issuer);
     let plan = world.run(&["plan"]).ends_in(3).stdout;
-    assert!(plan.contains("which no client trusts: --allow-untrusted"), "{plan}");
+    assert!(plan.contains("which no client trusts\n  try       --allow-untrusted"), "{plan}");
     for verb in [&["issue"][..], &["renew", "web"]] {
-        world.run(verb).ends_in(3).says("which no client trusts: --allow-untrusted, or the");
+        world.run(verb).ends_in(3).says("which no client trusts").says("--allow-untrusted, or the");
     }
     assert_eq!(world.state().published("web"), live);
     assert_eq!(world.ca.requests(), requests);

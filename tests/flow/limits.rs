@@ -127,6 +127,7 @@ fn planned(world: &World) -> Vec<Item> {
         limits: PUBLISHED,
         ignore_limits: false,
         hooks: Hooks::default(),
+        words: |_| String::new(),
     };
     let settings = Settings {
         files: Vec::new(),

@@ -269,11 +269,11 @@ fn says_what_is_missing(world: &World, what: &str) {
     assert!(row.starts_with("web    LINKS MISSING   web.example.test"), "{table}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
-    let said = |who: &str| format!("{what}; {who} restores this without an order");
+    let said = format!("{what}; the next run restores this without an order");
     for line in [
-        format!("Status: LINKS MISSING - {}\n", said("the next run")),
+        format!("Status: LINKS MISSING - {said}\n"),
         "Next attempt: the next run of certctl issue\n".to_owned(),
-        format!("  Ready: False, Reason: MissingLinks, Message: {}\n", said("certctl issue")),
+        format!("  Ready: False, Reason: MissingLinks, Message: {said}\n"),
         format!("  Links: {what}\n"),
     ] {
         assert!(page.contains(&line), "{line}: {page}");

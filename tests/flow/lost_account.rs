@@ -244,7 +244,11 @@ fn a_lost_key_is_said_before_a_renewal_needs_it() {
     assert!(shown.stdout.contains("State: registered; its key is lost\n"), "{}", shown.stdout);
     shown.says("  try: certctl check acme ca\n");
     // Nothing is due: a warning, once a day in a run without a terminal.
-    world.issue().ends_in(0).says("warning: the key of the account of ca is lost").says(backup);
+    world
+        .issue()
+        .ends_in(0)
+        .says("warning: account: the key of the account of ca is lost")
+        .says(backup);
     assert_eq!(world.ca.requests(), requests);
     world.run(&["issue", "-q"]).ends_in(0);
     atomic::write(&key, &kept, 0o600).unwrap();

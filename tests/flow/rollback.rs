@@ -245,7 +245,7 @@ fn it_goes_to_where_it_is_used_though_something_newer_is_there() {
         .run(&["deploy", "web"])
         .ends_in(6)
         .says("the certificate there is newer")
-        .says("certctl renew default/web");
+        .says("certctl renew web");
     assert_eq!(fs::read(out.join("tls.crt")).unwrap(), newer);
     world.write("state/certificates/default/web/status.json", &knows_it);
     world.run(&["deploy", "web"]).ends_in(0);

@@ -18,7 +18,7 @@ use super::render::output::escape;
 use super::render::text::{USUAL, wrap};
 use super::shell::Shell;
 use super::terminal::Width;
-use crate::trust::home_of_typist;
+use crate::host::rights::home_of_typist;
 
 /// A person at a terminal.
 pub(super) struct Asker<'s> {

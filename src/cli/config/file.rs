@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
+use crate::host::rights;
 use crate::manifest::Diagnostic;
 use crate::trust::{TrustError, Walk};
 
@@ -18,8 +19,8 @@ pub(super) fn text(path: &Path) -> Result<Option<String>, Box<Diagnostic>> {
             return if is_absent { Ok(None) } else { Err(failed(&source)) };
         }
         Err(error) => {
-            let help = error.remedy();
-            return Err(Box::new(Diagnostic { help, ..*about("E0306", error.to_string()) }));
+            let fix = rights::trusted(&error);
+            return Err(Box::new(Diagnostic { fix, ..*about("E0306", error.to_string()) }));
         }
     };
     let mut bytes = Vec::new();

@@ -9,10 +9,11 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::cli::render::text::{Paint, Text};
+use crate::cli::words::fix;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::time::rfc3339;
 use crate::manifest::{Diagnostic, Severity};
-use crate::resource::{escape_json, escape_lines};
+use crate::resource::{Finding, escape, escape_json, escape_lines};
 
 /// The level, as in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,10 +73,15 @@ impl Message {
         Self::new(level, text, line.trim_end())
     }
 
+    /// A fact with what to do, if that is known.
+    pub fn fact(level: Level, fact: &str, hint: Option<&Hint>) -> Self {
+        let text = Self::plain(level, fact).text.trying(hint);
+        Self::new(level, text, fact).with_some("hint", hint.map(Hint::to_string))
+    }
+
     /// A warning with what to do, if that is known.
     pub fn advice(warning: &str, hint: Option<&Hint>) -> Self {
-        let text = Text::led_by("warning", Paint::Warn, warning).trying(hint);
-        Self::new(Level::Warn, text, warning).with_some("hint", hint.map(Hint::to_string))
+        Self::fact(Level::Warn, warning, hint)
     }
 
     /// The message of a diagnostic.
@@ -90,6 +96,20 @@ impl Message {
         };
         let message = diagnostic.headline();
         Self { text: Text::of_diagnostic(diagnostic), level, line: message, fields }
+    }
+
+    /// The same with another line for programs.
+    #[must_use]
+    pub fn saying(self, line: &str) -> Self {
+        Self { line: line.to_owned(), ..self }
+    }
+
+    /// A finding beside the result of a verb.
+    pub fn of_finding(found: &Finding) -> Self {
+        let Finding { subject, fact, fix, .. } = found;
+        let fact = format!("{}: {}", escape(subject), escape(fact));
+        let level = if found.is_wrong() { Level::Error } else { Level::Warn };
+        Self::fact(level, &fact, fix.as_ref().map(Hint::from).as_ref())
     }
 
     /// Adds a field.
@@ -136,7 +156,7 @@ pub fn annotation(diagnostic: &Diagnostic) -> String {
     if let Some(suggestion) = &diagnostic.suggestion {
         message = format!("{message}; did you mean {suggestion}?");
     }
-    if let Some(help) = &diagnostic.help {
+    if let Some(help) = fix::help(diagnostic) {
         message = format!("{message}\n{help}");
     }
     format!("::{word} {}::{}", properties.join(","), data(&message))
@@ -210,6 +230,7 @@ mod tests {
             field: String::new(),
             suggestion: None,
             help: None,
+            fix: None,
             severity: Severity::Warning,
             ..mistakes.into_iter().next().unwrap()
         };

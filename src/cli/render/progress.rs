@@ -184,9 +184,9 @@ impl Progress {
 }
 
 /// The command that shows why a challenge's self-check fails.
-fn remedy(wait: &Wait) -> Option<String> {
+fn remedy(wait: &Wait) -> Option<Hint> {
     let (kind, name) = wait.obstructed.as_ref()?;
-    advice::check_of(kind, &escape(name))
+    advice::check_of(kind, &escape(name)).map(Hint::from)
 }
 
 /// What a run waits for; without an identifier that `name`, in front of it, is already.
@@ -413,7 +413,7 @@ impl Observer for Progress {
         });
         let until = until.unwrap_or_default();
         let text = Text::from(format!("{name}: {}{until}", escape(why)));
-        let text = text.trying(remedy(wait).map(Hint::Command).as_ref());
+        let text = text.trying(remedy(wait).as_ref());
         let columns = Width::of_stderr().map_or(usize::MAX, |columns| columns - 1);
         // Without the terminal there is nothing to report to.
         drop(lines.println(text.lines(false, columns)));

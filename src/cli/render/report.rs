@@ -1,35 +1,32 @@
 //! The report on each certificate: a line on a terminal, a log line elsewhere, and none when
 //! nothing was due and stderr is not a terminal.
 //!
-//! Contract: a failure or a wait is a [`Block`]; its last line names the next step. A
+//! Contract: a failure or a wait is a [`Diagnosis`]; its last line names the next step. A
 //! terminal gets local times, a log RFC 3339 in UTC, both with the relative time beside them.
 
-mod block;
-mod findings;
 mod style;
 mod tally;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) use block::{Block, Next, Row};
-use findings::DETAIL;
-pub(crate) use findings::{Findings, of_failure};
 pub(crate) use style::Style;
 pub(crate) use tally::tally;
 
 use crate::cli::exit::ExitCode;
 use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::{Output, escape};
+use crate::cli::render::output::{Output, Paint, escape};
 use crate::cli::render::text::Text;
 use crate::cli::words::advice::check_of_ca;
 use crate::cli::words::count::{count, names};
+use crate::cli::words::diagnosis::{DETAIL, Diagnosis, Row, of_failure, of_wait};
+use crate::cli::words::fix;
 use crate::cli::words::hint::Hint;
 pub(crate) use crate::cli::words::hint::short;
 use crate::cli::words::time;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
-use crate::resource::{Failure, FailureClass, NamespacedName, Rfc3339, rfc3339};
+use crate::resource::{Failure, FailureClass, Fix, NamespacedName, Reissue, Rfc3339, rfc3339};
 use crate::store::StateDirectory;
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
@@ -109,17 +106,19 @@ pub(crate) fn print(
     if let Some(why) = &report.details.rewritten {
         rewritten(output, &name, why);
     }
-    let mut block = block(report, style);
-    if let Some(block) = &mut block {
-        block.rows.extend(also(alike, style));
+    let mut found = diagnosis(report, style);
+    if let Some(found) = &mut found {
+        found.rows.extend(also(alike, style));
     }
     if !report.details.is_due {
         let verdict = verdict(report);
         tracing::debug!(certificate = %name, "already reported within the last day: {verdict}");
     } else if output.talks_json() && !report.ending.is_well() {
-        output.print(&for_programs(report, &block.unwrap_or_default()));
-    } else if let Some(block) = block {
-        output.print(&block.to_message(style.utf8));
+        output.print(&for_programs(report, &found.unwrap_or_default()));
+    } else if let Some(found) = found {
+        let word = if report.error.is_some() { "error" } else { report.ending.word() };
+        let word = if report.ending == Ending::Locked { "deferred" } else { word };
+        output.print(&message(word, &short(&name), &found, style.utf8));
     } else if let Some(why) = &report.details.unreplaced {
         let text = format!("{}: {why}; nothing is issued\n  to replace it: ", short(&name));
         let again = format!("certctl renew {}", short(&name));
@@ -133,13 +132,13 @@ pub(crate) fn print(
         if output.talks_json() {
             output.print(&failed(report, fault).with("next_attempt", Value::Null));
         } else {
-            output.print(&undeployed(&name, fault, &report.details, style).to_message(style.utf8));
+            output.print(&undeployed(&name, fault, &report.details, style));
         }
     }
 }
 
 /// The JSON line.
-fn for_programs(report: &Report, block: &Block) -> Message {
+fn for_programs(report: &Report, found: &Diagnosis) -> Message {
     let details = &report.details;
     let message = match &report.error {
         Some(fault) => failed(report, fault),
@@ -148,7 +147,7 @@ fn for_programs(report: &Report, block: &Block) -> Message {
         }
         None => about(report, Level::Warn, report.why(), ExitCode::Deferred.word()),
     };
-    let rows = block.rows.iter().map(|row| json!({ "label": row.label, "text": row.text }));
+    let rows = found.rows.iter().map(|row| json!({ "label": row.label, "text": row.text }));
     let checks = report.order.as_ref().map(|_| report.checks_text());
     message
         .with("next_attempt", report.next_attempt.map(|at| rfc3339(at.0)))
@@ -158,7 +157,7 @@ fn for_programs(report: &Report, block: &Block) -> Message {
         .with_some("report", checks)
         .with_some("signal", details.signal)
         .with("details", rows.collect::<Vec<Value>>())
-        .with("try", block.commands.iter().map(Hint::to_string).collect::<Vec<_>>())
+        .with("try", found.fixes.iter().map(fix::worded).collect::<Vec<_>>())
 }
 
 fn failed(report: &Report, fault: &Fault) -> Message {
@@ -177,117 +176,136 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
         .with("class", class)
 }
 
-/// The block on a certificate that failed or waits.
-pub(crate) fn block(report: &Report, style: &Style) -> Option<Block> {
-    let (name, details) = (short(&report.key()), &report.details);
+/// What is known of a certificate that failed or waits.
+fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
+    let (key, details) = (report.key(), &report.details);
     let next_attempt = report.next_attempt.map(|at| at.0);
-    let status = Hint::Command(format!("certctl status {name}"));
-    let live = report.error.as_ref().and_then(|_| ends(report.not_after, style));
-    let word = |otherwise| if report.error.is_some() { "error" } else { otherwise };
-    let block = Block { certificate: name.clone(), ..Block::default() };
-    match report.ending {
-        Ending::Unchanged | Ending::Rewritten | Ending::Issued | Ending::Interrupted => None,
-        Ending::Locked => Some(Block {
-            word: "deferred",
-            title: report.why().to_owned(),
-            next: Some(Next::only("the next run retries; --lock-timeout waits longer")),
-            ..block
-        }),
+    let time = |at| style.time(at);
+    let mut found = match report.ending {
+        Ending::Unchanged | Ending::Rewritten | Ending::Issued | Ending::Interrupted => {
+            return None;
+        }
+        Ending::Locked => {
+            let (title, next) = (report.why().to_owned(), LOCKED.to_owned());
+            return Some(Diagnosis { title, next, ..Diagnosis::default() });
+        }
         Ending::Deferred => {
-            let found = of_deferral(details, &name, style);
-            Some(Block {
-                word: word("deferred"),
-                title: found.title,
-                tags: found.tags,
-                rows: found.rows.into_iter().chain(live).collect(),
-                commands: check_of_wait(details).into_iter().chain([status]).collect(),
-                next: Some(next_of_deferral(details, next_attempt, &name, style)),
-                ..block
-            })
+            let found = of_deferral(details, &key, style);
+            next_of_deferral(found, details, next_attempt, &key, style)
         }
         Ending::Pending => {
-            let mut found = findings::of_wait(&details.wait, &details.evidence, &name);
+            let mut found = of_wait(&details.wait, &details.evidence, &key);
             if found.rows.is_empty() {
                 found.rows.extend(Row::new("check", report.checks_text()));
             }
-            found.rows.extend(live);
-            let commands = found.commands.into_iter().map(Hint::Command).chain([status]);
+            found.tags.extend(report.error.iter().map(|fault| fault.class.word().to_owned()));
             let time = |word, at: Option<Timestamp>| {
                 at.map(|at| format!("{word} {}", style.time(at))).unwrap_or_default()
             };
             let expires = details.evidence.order.as_ref().and_then(|order| order.expires);
             let (since, until) = (time(" since", details.since), time(", kept until", expires));
             let order = report.order.as_deref().unwrap_or_default();
-            let anew = format!("certctl renew {name} --new-order");
-            Some(Block {
-                word: word("pending"),
-                title: found.title,
-                tags: report.error.iter().map(|fault| fault.class.word().to_owned()).collect(),
-                rows: found.rows,
-                commands: commands.collect(),
-                next: Some(Next {
-                    text: format!("order {order}{since}{until}; the next run continues it"),
-                    or: Some(("for another order", Hint::Command(anew))),
-                }),
-                ..block
-            })
+            found.next = format!("order {order}{since}{until}; the next run continues it");
+            found.or = Some(("for another order", Fix::renew(&key, Reissue::NewOrder)));
+            found
         }
         Ending::Failed => {
             let fault = report.error.as_ref()?;
-            let failure = fault.failure.as_ref()?.without_fixes();
-            let found = of_failure(&failure, &details.evidence, &name, style);
-            let attempt = details.attempts.map(|attempts| format!("attempt {attempts}"));
-            let found_commands = found.commands.into_iter().map(Hint::Command);
-            let mut commands: Vec<Hint> = fixes(details).chain(found_commands).collect();
-            if !commands.contains(&status) {
-                commands.push(status);
+            let failure = fault.failure.as_ref()?;
+            let mut found = of_failure(failure, &details.evidence, Some(&key), &time);
+            found.tags.push(fault.class.word().to_owned());
+            found.tags.extend(details.attempts.map(|attempts| format!("attempt {attempts}")));
+            found.rows.splice(0..0, places(details));
+            found.fixes.splice(0..0, fixes(details, Some(failure)));
+            if details.evidence.taken_back {
+                let or = Some(("once fixed", Fix::renew(&key, Reissue::Plain)));
+                Diagnosis { next: NOT_REQUESTED.to_owned(), or, ..found }
+            } else {
+                next(found, next_attempt, &key, style)
             }
-            Some(Block {
-                word: "error",
-                title: found.title,
-                tags: [fault.class.word().to_owned()].into_iter().chain(attempt).collect(),
-                rows: places(details).into_iter().chain(found.rows).chain(live).collect(),
-                commands,
-                next: Some(if details.evidence.taken_back {
-                    let again = Hint::Command(format!("certctl renew {name}"));
-                    Next { text: NOT_REQUESTED.to_owned(), or: Some(("once fixed", again)) }
-                } else {
-                    next(next_attempt, &name, style)
-                }),
-                ..block
-            })
         }
+    };
+    found.rows.extend(report.error.as_ref().and_then(|_| ends(report.not_after, style)));
+    let status = Fix::status(&key);
+    if !found.fixes.contains(&status) {
+        found.fixes.push(status);
     }
+    Some(found)
 }
 
+/// The message: a title, labelled rows, commands, and the next step; only an error has the level ERROR.
+/// Without characters of ours beyond ASCII unless `utf8`.
+pub(crate) fn message(word: &str, subject: &str, found: &Diagnosis, utf8: bool) -> Message {
+    let is_error = word == "error";
+    let (level, paint) =
+        if is_error { (Level::Error, Paint::Bad) } else { (Level::Warn, Paint::Warn) };
+    let Diagnosis { title, tags, rows, fixes, next, or } = found;
+    let shown = |text: &str| {
+        let text = escape(text);
+        if utf8 { text.into_owned() } else { text.replace('…', "...") }
+    };
+    let tags = if tags.is_empty() { String::new() } else { format!(" [{}]", tags.join(", ")) };
+    let mut body = Text::from(shown(&format!("{subject}: {title}{tags}")));
+    let label = |body: &mut Text, label: &str, is_bold: bool| {
+        body.push("\n  ");
+        if is_bold {
+            body.paint(Paint::Bold, label);
+        } else {
+            body.push(label);
+        }
+        body.push(&" ".repeat((WIDTH + 2).saturating_sub(label.len())));
+        body.hang();
+    };
+    for Row { label: word, text } in rows {
+        for (at, line) in text.lines().enumerate() {
+            label(&mut body, if at == 0 { word } else { "" }, false);
+            body.push(&shown(line.trim_end()));
+        }
+    }
+    for (at, hint) in hints(fixes).iter().enumerate() {
+        label(&mut body, if at == 0 { "try" } else { "" }, true);
+        body.hint(hint);
+    }
+    if !next.is_empty() {
+        body.push(&format!("\n  {}", shown(next)));
+    }
+    if let Some((what, fix)) = or {
+        body.push(&format!("; {what}: "));
+        body.hint(&Hint::from(fix));
+    }
+    let line = body.to_string();
+    Message::new(level, Text::led_by(word, paint, body), line)
+}
+
+/// What removes a cause comes before what shows more.
+fn hints(fixes: &[Fix]) -> Vec<Hint> {
+    let mut hints: Vec<Hint> = fixes.iter().map(Hint::from).collect();
+    hints.sort_by_key(|hint| matches!(hint, Hint::Command(_)));
+    hints
+}
+
+/// As long as the longest label: `instance`.
+const WIDTH: usize = 8;
+const LOCKED: &str = "the next run retries; --lock-timeout waits longer";
 /// Of a forced renewal that lacked something on this machine.
 const NOT_REQUESTED: &str = "nothing was requested, and the certificate stays as it is";
 
-/// The block on a certificate that is issued but not deployed.
-fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Block {
-    let name = short(name);
+/// The message on a certificate that is issued but not deployed.
+fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Message {
     let last = details.deploy_last_try.map(|at| format!("failed {}, ", style.time(at)));
     let next = details.deploy_next_try.filter(|at| *at > style.now);
     let next = next.map(|at| format!("next try not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
-    let text = last.unwrap_or_default() + &next;
-    let command = Hint::Command(format!("certctl deploy {name}"));
-    let failure = fault.failure.as_ref().map(Failure::without_fixes);
-    let title = failure.map_or_else(|| fault.message.clone(), |failure| failure.to_string());
-    let title = if details.deploy_last_try.is_some() {
-        format!("not tried by this run: {title}")
-    } else {
-        title
-    };
-    Block {
-        word: "error",
-        title,
+    let tried = if last.is_some() { "not tried by this run: " } else { "" };
+    let found = Diagnosis {
+        title: format!("{tried}{}", fault.message),
         tags: vec![fault.class.word().to_owned()],
         rows: places(details).into_iter().collect(),
-        commands: fixes(details).collect(),
-        next: Some(Next { text, or: Some(("once the cause is fixed", command)) }),
-        certificate: name,
-    }
+        fixes: fixes(details, fault.failure.as_ref()),
+        next: last.unwrap_or_default() + &next,
+        or: Some(("once the cause is fixed", Fix::Deploy(Some(name.clone())))),
+    };
+    message("error", &short(name), &found, style.utf8)
 }
 
 /// Where the manifests ask for what this machine lacks.
@@ -295,9 +313,11 @@ fn places(details: &Details) -> Option<Row> {
     Row::new("at", details.places.join("\n"))
 }
 
-/// What to do about it.
-fn fixes(details: &Details) -> impl Iterator<Item = Hint> {
-    details.fixes.iter().cloned().map(Hint::from)
+/// What to do about it: what this machine lacks, and what the failure itself says.
+fn fixes(details: &Details, failure: Option<&Failure>) -> Vec<Fix> {
+    let own = failure.map(|failure| failure.cause.fixes()).unwrap_or_default();
+    let own = own.into_iter().filter(|fix| !details.fixes.contains(fix));
+    details.fixes.iter().cloned().chain(own).collect()
 }
 
 /// When the live certificate expires, if there is one.
@@ -307,37 +327,26 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("current", format!("{word} {}", style.time(at)))
 }
 
-/// The lines about a wait.
-struct Wait {
-    title: String,
-    tags: Vec<String>,
-    rows: Vec<Row>,
-}
-
 /// Why a certificate waits. Of a backoff that is what the last attempt failed by, as it was told
 /// then, and of that what the CA said; of any other wait the reason of the last failure is a row.
-fn of_deferral(details: &Details, name: &str, style: &Style) -> Wait {
+fn of_deferral(details: &Details, key: &NamespacedName, style: &Style) -> Diagnosis {
     let last = details.evidence.last_failure.as_ref();
-    if let (Some(attempts), Some(last), false) = (details.attempts, last, is_limited(details)) {
-        let found = of_failure(last, &details.evidence, name, style);
-        let rows = found.rows.into_iter().filter(|row| row.label == DETAIL);
-        let tags = vec![last.class.word().to_owned(), count_of(attempts, "failure")];
-        return Wait { title: found.title, tags, rows: rows.collect() };
-    }
-    let because = |last: &Failure| Row::new("because", format!("{last} [{}]", last.class.word()));
-    let rows = last.and_then(because).into_iter().collect();
-    Wait { title: details.wait.clone(), tags: Vec::new(), rows }
-}
-
-fn count_of(number: u32, noun: &str) -> String {
-    count(usize::try_from(number).unwrap_or(usize::MAX), noun)
-}
-
-/// The command for a wait after what failed at the CA, except for its limits.
-fn check_of_wait(details: &Details) -> Option<Hint> {
-    let last = details.evidence.last_failure.as_ref().filter(|_| !is_limited(details));
-    last.filter(|last| last.cause.at_the_ca().is_some())?;
-    check_of_ca(&details.evidence.issuer).map(Hint::Command)
+    let is_limited = is_limited(details);
+    let at_the_ca = last.filter(|last| !is_limited && last.cause.at_the_ca().is_some());
+    let fixes = at_the_ca.and_then(|_| check_of_ca(&details.evidence.issuer)).into_iter().collect();
+    let found = if let (Some(attempts), Some(last), false) = (details.attempts, last, is_limited) {
+        let time = |at| style.time(at);
+        let mut found = of_failure(last, &details.evidence, Some(key), &time);
+        found.rows.retain(|row| row.label == DETAIL);
+        let failures = count(usize::try_from(attempts).unwrap_or(usize::MAX), "failure");
+        Diagnosis { tags: vec![last.class.word().to_owned(), failures], ..found }
+    } else {
+        let because =
+            |last: &Failure| Row::new("because", format!("{last} [{}]", last.class.word()));
+        let rows = last.and_then(because).into_iter().collect();
+        Diagnosis { title: details.wait.clone(), rows, ..Diagnosis::default() }
+    };
+    Diagnosis { fixes, ..found }
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.
@@ -346,24 +355,34 @@ fn is_limited(details: &Details) -> bool {
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
-/// The same of a certificate that waits, perhaps for a limit of the CA.
-fn next_of_deferral(details: &Details, at: Option<Timestamp>, name: &str, style: &Style) -> Next {
-    let Some(at) = at.filter(|_| is_limited(details)) else { return next(at, name, style) };
-    let anyway = Hint::Command(format!("certctl renew {name} --ignore-limits"));
-    let text = format!("next attempt {}", style.time(at));
-    Next { text, or: Some(("to order anyway", anyway)) }
+/// The next attempt of a certificate that waits, perhaps for a limit of the CA.
+fn next_of_deferral(
+    found: Diagnosis,
+    details: &Details,
+    at: Option<Timestamp>,
+    key: &NamespacedName,
+    style: &Style,
+) -> Diagnosis {
+    match at.filter(|_| is_limited(details)) {
+        Some(at) => Diagnosis {
+            next: format!("next attempt {}", style.time(at)),
+            or: Some(("to order anyway", Fix::renew(key, Reissue::IgnoreLimits))),
+            ..found
+        },
+        None => next(found, at, key, style),
+    }
 }
 
 /// The next attempt.
-fn next(at: Option<Timestamp>, name: &str, style: &Style) -> Next {
-    match at {
+fn next(found: Diagnosis, at: Option<Timestamp>, key: &NamespacedName, style: &Style) -> Diagnosis {
+    let (next, or) = match at {
         Some(at) => {
-            let now = Hint::Command(format!("certctl renew {name}"));
-            let text = format!("next attempt {}", style.time(at));
-            Next { text, or: Some(("to retry now", now)) }
+            let now = Fix::renew(key, Reissue::Plain);
+            (format!("next attempt {}", style.time(at)), Some(("to retry now", now)))
         }
-        None => Next::only("not counted as an attempt; the next run retries"),
-    }
+        None => ("not counted as an attempt; the next run retries".to_owned(), None),
+    };
+    Diagnosis { next, or, ..found }
 }
 
 /// How wide the names of these are, for lines below each other.
@@ -492,7 +511,7 @@ pub(crate) fn verdict(report: &Report) -> String {
             });
             let lines = checks.map(|line| format!("\n    {}", escape(&line)));
             let Details { wait, evidence, .. } = &report.details;
-            let found = findings::of_wait(wait, evidence, &short(&report.key()));
+            let found = of_wait(wait, evidence, &report.key());
             let why = escape(&found.title);
             format!("not validated in time: {why}{}", lines.collect::<String>())
         }

@@ -11,6 +11,7 @@ use textwrap::core::{Word, display_width};
 use textwrap::wrap_algorithms::wrap_first_fit;
 
 pub use crate::cli::terminal::Paint;
+use crate::cli::words::fix;
 use crate::cli::words::hint::Hint;
 use crate::manifest::{Diagnostic, Mark, Severity};
 use crate::resource::escape;
@@ -95,7 +96,7 @@ impl Text {
             Severity::Warning => Paint::Warn,
         };
         let mut text = Self::default();
-        for (mark, part) in diagnostic.parts() {
+        for (mark, part) in diagnostic.parts(fix::help(diagnostic).as_deref()) {
             match mark {
                 Mark::Level | Mark::Caret => text.paint(paint, &part),
                 Mark::Text => text.push(&part),

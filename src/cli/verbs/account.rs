@@ -12,25 +12,30 @@ use crate::cli::global::Format;
 use crate::cli::render::document::{self, Object};
 use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
-use crate::cli::render::report::short;
-use crate::cli::render::text::{Paint, Text};
+use crate::cli::render::report::{self, short};
+use crate::cli::render::text::Text;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{open, targets};
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::check::unused_key_line;
-use crate::cli::words::advice::{self, Advice, Subject};
+use crate::cli::words::diagnosis::{Diagnosis, of_failure};
+use crate::cli::words::fix::{self, sudo_on_own};
 use crate::cli::words::hint::Hint;
 use crate::controller::EffectError;
 use crate::engine::inputs::account_id;
 use crate::engine::ports::{Key, Prefix, Store as _};
-use crate::engine::{AccountRequest, IssuerAccess};
+use crate::engine::{AccountRequest, Evidence, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
-use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, NamespacedName};
+use crate::resource::{
+    Account, AccountIdentity, AccountStep, Check, Doing, Failure, Fix, Issuer, NamespacedName,
+    rfc3339,
+};
 use crate::store::{Records, StateDirectory};
-use crate::trust::{quoted, sudo_on_own};
+use crate::trust::quoted;
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
+use crate::workspace::unmanaged::lost_key;
 use crate::workspace::{Job, Request, Targets, Workspace};
 
 /// Show, register, update or deactivate ACME accounts.
@@ -137,8 +142,7 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>
             let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
             for (account, _) in lost {
                 let issuer = targets.loaded.issuers.iter().find(|issuer| is_of(account, issuer));
-                let (text, check) = lost_key(&account.identity, issuer);
-                shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
+                shell.print_findings(&[lost_key(&account.identity, issuer)]);
             }
             if pages.is_empty() {
                 let text = no_account(shell, issuers.is_empty());
@@ -252,27 +256,6 @@ pub(in crate::cli) struct AccountDocument<'a> {
 /// Whether an account is in use and its key, without which the CA answers nothing, cannot be used.
 fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
     key.is_none() && account.next_step != AccountStep::Deactivated
-}
-
-/// That nothing can be asked of a CA in the name of an account and what to do; and the command that
-/// shows more.
-pub(in crate::cli) fn lost_key(
-    account: &AccountIdentity,
-    issuer: Option<&Issuer>,
-) -> (String, String) {
-    let id = account_id(account);
-    let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
-    let text = format!(
-        "the key of the account of {name} is lost, and nothing can be issued: restore \
-         accounts/{id}/key.pem in the state from a backup; without one, name another secret in \
-         privateKeySecretRef of {name}: the next run registers a new account with a new key, and the \
-         old one stays at the CA, unused; its certificates stay valid"
-    );
-    let check = match issuer {
-        Some(issuer) => format!("certctl check acme {}", short(&issuer.metadata.key())),
-        None => "certctl doctor".to_owned(),
-    };
-    (escape(&text).into_owned(), escape(&check).into_owned())
 }
 
 fn page(account: &Account, key: Option<&AccountKey>, issuers: &[Issuer]) -> String {
@@ -416,26 +399,16 @@ fn print(
             Ending::Changed
         }
         Err(error) => {
-            let message = error.to_string();
-            let message = escape(&message);
-            let class = error.cause.class();
-            let advice = advice(error, name, request);
-            let line = |label: &str, text: &str| match text {
-                "" => String::new(),
-                text => format!("\n  {label}: {}", escape(text)),
-            };
-            let text = format!(
-                "{name}: {message}{}{}",
-                line("cause", &advice.cause),
-                line("remedy", &advice.remedy)
-            );
-            let command = advice.command.clone().map(Hint::Command);
-            let text = Text::led_by("error", Paint::Bad, text).trying(command.as_ref());
-            let record = Message::new(Level::Error, text, &message)
+            let (class, shown) = (error.cause.class(), error.to_string());
+            let found = diagnosis(error, name, request);
+            let of = |label| found.rows.iter().find(|row| row.label == label);
+            let record = report::message("error", name, &found, shell.environment.is_utf8());
+            let record = record
+                .saying(&escape(&shown))
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word())
-                .with_some("remedy", Some(advice.remedy).filter(|remedy| !remedy.is_empty()))
-                .with_some("hint", advice.command);
+                .with_some("remedy", of("remedy").map(|row| row.text.clone()))
+                .with_some("hint", found.fixes.first().map(fix::worded));
             shell.output.print(&record);
             Ending::Failed(class)
         }
@@ -443,24 +416,17 @@ fn print(
 }
 
 /// What leads on from a request to the CA that failed.
-fn advice(error: &EffectError, issuer: &str, request: AccountRequest) -> Advice {
-    let is_registration = request == AccountRequest::Registered;
-    let subject = Subject { issuer, is_registration, ..Subject::default() };
-    let at_the_ca = error.cause.at_the_ca();
-    let of_problem = || advice::of_problem(error.problem()?.short_kind(), &subject);
-    let found = at_the_ca
-        .and_then(advice::of_clocks)
-        .or_else(of_problem)
-        .or_else(|| at_the_ca.and_then(|failed| advice::of_request(failed, &subject)))
-        .or_else(|| advice::of_class(error.cause.class(), &subject))
-        .unwrap_or_default();
-    let command = found.command.unwrap_or_else(|| match request {
-        AccountRequest::Updated | AccountRequest::Deactivated if at_the_ca.is_none() => {
-            "certctl account show".to_owned()
-        }
-        AccountRequest::Registered | AccountRequest::Updated | AccountRequest::Deactivated => {
-            format!("certctl check acme {issuer}")
-        }
-    });
-    Advice { command: Some(command), ..found }
+fn diagnosis(error: &EffectError, issuer: &str, request: AccountRequest) -> Diagnosis {
+    let doing = match request {
+        AccountRequest::Registered => Doing::RegisterAccount,
+        AccountRequest::Updated | AccountRequest::Deactivated => Doing::Nothing,
+    };
+    let evidence = Evidence { issuer: issuer.to_owned(), ..Evidence::default() };
+    let failure = Failure::of(doing, error.cause.clone());
+    let time = |at| rfc3339(at);
+    let mut found = of_failure(&failure, &evidence, None, &time);
+    if found.fixes.is_empty() {
+        found.fixes.push(Fix::Check(Check::Accounts));
+    }
+    found
 }

@@ -17,7 +17,6 @@ use crate::cli::run::{on_one_thread, run};
 use crate::cli::shell::Shell;
 use crate::cli::targets::open;
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::orphans::place;
 use crate::cli::verbs::revocations::stays_in;
 use crate::cli::verbs::revoke::file_of_live;
 use crate::cli::verbs::status::verb::write_metrics;
@@ -27,6 +26,7 @@ use crate::store::Share;
 use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
+use crate::workspace::unmanaged::published_at;
 
 /// Stop managing a certificate; its files stay unless --secret.
 ///
@@ -259,7 +259,7 @@ async fn forget_one(
     shell: &mut Shell,
 ) -> Result<(), CliError> {
     for order in workspace.orders(name).await? {
-        let left: Vec<String> = order.challenges.iter().filter_map(place).collect();
+        let left: Vec<String> = order.challenges.iter().filter_map(published_at).collect();
         if !left.is_empty() {
             let (order, left) = (&order.name, left.join("; "));
             shell.output.talk(Level::Warn, format!("order {order} may have left: {left}"));

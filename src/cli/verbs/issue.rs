@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::cli::command_tree::Example;
 use crate::cli::daily::Daily;
-use crate::cli::error::{CliError, command_for_entry};
+use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
 use crate::cli::global::When;
@@ -21,9 +21,7 @@ use crate::cli::shell::Shell;
 use crate::cli::targets::{open_for, request, targets};
 use crate::cli::value_parser::duration;
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::account::lost_key;
-use crate::cli::verbs::check::way_out_of;
-use crate::cli::verbs::doctor::{self, Use};
+use crate::cli::verbs::doctor;
 use crate::cli::verbs::last_run;
 use crate::cli::verbs::orphans;
 use crate::cli::verbs::ping::{Moment, ping};
@@ -39,11 +37,11 @@ use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
-    AccountIdentity, CertificateRecord, FailureClass, Fix, GoDuration, NamespacedName,
+    AccountIdentity, CertificateRecord, FailureClass, GoDuration, NamespacedName, Severity,
 };
 use crate::store::{OpenMode, StateDirectory};
 use crate::trust::quoted;
-use crate::workspace::check::{ListenError, Port};
+use crate::workspace::unmanaged::{lost_key, without_manifest};
 use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
 
 /// Issue or renew whatever is missing or due; run it from cron.
@@ -455,7 +453,7 @@ pub(crate) async fn work_on(
 ) -> Result<Vec<Ending>, CliError> {
     let Targets { mut tasks, secrets, orphans, has_errors, loaded } = targets;
     folders::print_state(shell);
-    print_orphans(shell, &orphans);
+    shell.print_findings(&without_manifest(&orphans));
     print_empty(shell, request, &loaded, has_errors)?;
     if loaded.certificates.is_empty() && !has_errors {
         let error = nothing_found(shell, workspace.records().len());
@@ -497,10 +495,8 @@ pub(crate) async fn work_on(
         note_unreplaced(workspace, &mut ended, shell).await;
         warn_of_lost_keys(workspace, &tasks, &ended, shell).await?;
     }
-    note_entry(workspace, &mut ended);
     let lacking = lacking(&tasks, &ended);
     note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
-    note_ports(shell, &mut ended, &lacking);
     let alerts = Box::pin(alert_of_others(workspace, has_errors, job)).await;
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
     if verb == "deploy" {
@@ -632,12 +628,11 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
         return;
     }
     let found = doctor::scheduler(shell);
-    let (fact, fix) = found.parts();
-    if !found.is_known() {
+    if found.severity == Severity::Unknown {
         return;
     }
-    let fact = output::escape(fact);
-    match fix {
+    let fact = output::escape(&found.fact);
+    match &found.fix {
         None => {
             let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
             let mut text = Text::from(format!("renewed when it is due, by {fact}"));
@@ -648,7 +643,7 @@ fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
             shell.output.talk(Level::Info, text);
         }
         Some(fix) => {
-            let hint = Hint::from(fix.clone());
+            let hint = Hint::from(fix);
             let so = if found.is_wrong() {
                 "renewal is not scheduled"
             } else {
@@ -672,22 +667,18 @@ async fn note_unreplaced(workspace: &Workspace, ended: &mut [Report], shell: &mu
     }
 }
 
-/// Says which accounts have lost their keys before a renewal needs them; in an unattended run, once a
-/// day. Where one was needed, the certificate's own error says it.
+/// Says which accounts have lost their keys before a renewal needs them. Where one was needed, the
+/// certificate's own error says it.
 async fn warn_of_lost_keys(
     workspace: &Workspace,
     tasks: &[Task],
     ended: &[Report],
     shell: &mut Shell,
 ) -> Result<(), CliError> {
-    if ended.iter().any(|end| end.error.is_some()) {
-        return Ok(());
-    }
-    for issuer in workspace.lost_account_keys(tasks).await? {
-        let (text, check) = lost_key(&AccountIdentity::of(issuer), Some(issuer));
-        if shell.prints(&text) {
-            shell.output.print(&Message::advice(&text, Some(&Hint::Command(check))));
-        }
+    if ended.iter().all(|end| end.error.is_none()) {
+        let issuers = workspace.lost_account_keys(tasks).await?.into_iter();
+        let lost = issuers.map(|issuer| lost_key(&AccountIdentity::of(issuer), Some(issuer)));
+        shell.print_findings(&lost.collect::<Vec<_>>());
     }
     Ok(())
 }
@@ -699,24 +690,6 @@ fn lacks_something(end: &Report) -> bool {
     };
     let Report { error, deploy_error, details, .. } = end;
     lacks(error) && details.is_due || lacks(deploy_error) && details.deploy_is_due
-}
-
-/// Notes the command that makes the state usable, where what it holds made a certificate fail.
-fn note_entry(workspace: &Workspace, ended: &mut [Report]) {
-    let of_state = |fault: &Option<Fault>| {
-        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::State)
-    };
-    let mut failed = ended.iter_mut().filter(|end| of_state(&end.error)).peekable();
-    if failed.peek().is_none() {
-        return;
-    }
-    let found = workspace.state().check_entries().err().and_then(|error| error.wrong_entry());
-    let Some(remedy) = found.as_ref().and_then(command_for_entry) else { return };
-    let fix = match remedy.look {
-        None => Fix::Command(remedy.to_string()),
-        Some(_) => Fix::Advice(remedy.to_string()),
-    };
-    failed.for_each(|end| end.details.fixes.push(fix.clone()));
 }
 
 /// The tasks of the certificates that failed by a precondition.
@@ -739,11 +712,6 @@ async fn note_lacks(
     for end in ended {
         if let Some(task) = lacking.get(&end.key()) {
             let own: Vec<Lack> = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
-            if own.is_empty() && task.unread_secret.is_some() {
-                let failure = end.error.as_ref().and_then(|fault| fault.failure.as_ref());
-                let fixes = failure.map(|failure| failure.cause.fixes()).unwrap_or_default();
-                end.details.fixes.extend(fixes.into_iter().cloned());
-            }
             note_lack(end, own, loaded);
         }
     }
@@ -767,28 +735,6 @@ fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
         let place = format!("{path}:{line}:{column} {field}{fact}");
         if !places.contains(&place) {
             places.push(place);
-        }
-    }
-}
-
-/// Notes what helps where the listener of HTTP-01 cannot listen, with each certificate that nothing else
-/// keeps from an order.
-fn note_ports(shell: &Shell, ended: &mut [Report], lacking: &BTreeMap<NamespacedName, &Task>) {
-    for one in Use::of_tasks(lacking.values().copied()) {
-        if one.over_http().is_empty() || one.settings.http01_webroot.is_some() {
-            continue;
-        }
-        let Port::Refused(error) = Port::of(&shell.global.http01_listen, &one.settings) else {
-            continue;
-        };
-        // The run waited for the other one.
-        if matches!(&error, ListenError::InUse { holder: Some(holder), .. } if holder.is_certctl) {
-            continue;
-        }
-        let key = one.certificate.metadata.key();
-        let mut ended = ended.iter_mut().filter(|end| end.error.is_some() && end.key() == key);
-        if let Some(end) = ended.find(|end| end.details.places.is_empty()) {
-            end.details.fixes.push(way_out_of(&error));
         }
     }
 }
@@ -851,21 +797,6 @@ fn print_moves(tasks: &[Task], workspace: &Workspace) {
             let [before, now] = [before, now].map(|path| path.to_string_lossy());
             let (before, now) = (output::escape(&before), output::escape(&now));
             tracing::info!(%certificate, "its manifest is {now} now, no longer {before}");
-        }
-    }
-}
-
-/// Warns of certificates without a manifest.
-pub(crate) fn print_orphans(shell: &mut Shell, orphans: &[(NamespacedName, PathBuf)]) {
-    for (name, manifest) in orphans {
-        let text = format!(
-            "{name}: its manifest {} no longer exists; certctl does not renew it\n  \
-             put it back, or stop managing it: ",
-            output::escape(&manifest.to_string_lossy()),
-        );
-        if shell.prints(&text) {
-            let forget = format!("certctl forget {name}");
-            shell.output.talk(Level::Warn, Text::from(text).with_command(&forget));
         }
     }
 }

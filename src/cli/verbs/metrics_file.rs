@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::resource::{Fix, Obstacle};
-use crate::trust::{can_be_made, command_for_own, command_for_shared};
+use crate::host::rights::{self, can_be_made};
+use crate::resource::{Fix, Letters, Obstacle};
 
 /// Why a run of this user cannot write the file, and what helps: a new one takes its place, so that it is the
 /// folder which counts.
@@ -13,16 +13,12 @@ pub(in crate::cli) fn obstacle(file: &Path) -> Option<Obstacle> {
     let shown = folder.display();
     if !folder.is_dir() {
         let found = Obstacle::new(format_args!("metrics-file: there is no folder {shown}"));
-        return Some(with(found, command_for_own(folder, "0755", None)));
+        return Some(found.with(rights::own_folder(folder, 0o755, None).map(Fix::Permit)));
     }
     (!can_be_made(&file)).then(|| {
         let found = Obstacle::new(format_args!("metrics-file: no permission to write in {shown}"));
-        with(found, command_for_shared(folder, "rwx"))
+        found.with(rights::shared_folder(folder, Letters::Write).map(Fix::Permit))
     })
-}
-
-fn with(found: Obstacle, command: Option<String>) -> Obstacle {
-    Obstacle { fix: command.map(Fix::Command), ..found }
 }
 
 #[cfg(test)]
@@ -36,6 +32,6 @@ mod tests {
         let folder = there.path().join("none");
         let found = obstacle(&folder.join("certctl.prom")).unwrap();
         assert_eq!(found.fact, format!("metrics-file: there is no folder {}", folder.display()));
-        assert_eq!(found.fix, command_for_own(&folder, "0755", None).map(Fix::Command));
+        assert_eq!(found.fix, rights::own_folder(&folder, 0o755, None).map(Fix::Permit));
     }
 }

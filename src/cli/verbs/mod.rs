@@ -1,7 +1,6 @@
 //! One file for each verb: its arguments, the call below, and what it prints.
 
 pub(in crate::cli) mod account;
-pub(in crate::cli) mod blocked;
 pub(in crate::cli) mod check;
 pub(in crate::cli) mod completion;
 pub(in crate::cli) mod create;

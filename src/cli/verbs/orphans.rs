@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use crate::cli::error::CliError;
-use crate::cli::render::message::Level;
 use crate::cli::run::run;
 use crate::cli::shell::Shell;
-use crate::resource::{Challenge, ChallengeType, NamespacedName, Order};
+use crate::resource::NamespacedName;
 use crate::workspace::Workspace;
+use crate::workspace::unmanaged::not_cleaned_up;
 
 /// Cleans up the challenges of all known certificates that are not in `done`.
 pub(crate) async fn clean_up(
@@ -18,9 +18,7 @@ pub(crate) async fn clean_up(
     verb: &'static str,
 ) -> Result<(), CliError> {
     let Some(orphans) = workspace.orphans(done).await? else { return Ok(()) };
-    for (name, orders) in &orphans.left {
-        warn_of(shell, name, orders);
-    }
+    shell.print_findings(&not_cleaned_up(&orphans.left));
     if orphans.tasks.is_empty() {
         return Ok(());
     }
@@ -45,35 +43,7 @@ pub(crate) async fn clean_up_all(
 
 /// Warns of published challenge responses, for a run that cannot start.
 pub(crate) async fn warn(shell: &mut Shell, workspace: &Workspace) -> Result<(), CliError> {
-    for (name, orders) in workspace.owing(&BTreeSet::new()).await? {
-        warn_of(shell, &name, &orders);
-    }
+    let left = workspace.owing(&BTreeSet::new()).await?;
+    shell.print_findings(&not_cleaned_up(&left));
     Ok(())
-}
-
-fn warn_of(shell: &mut Shell, name: &NamespacedName, orders: &[Order]) {
-    let what: Vec<String> =
-        orders.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
-    let text = format!(
-        "{name}: not cleaned up by an interrupted run: {}\n  its Certificate or Issuer is \
-         missing; the next run that finds both cleans up",
-        what.join("; ")
-    );
-    if !what.is_empty() && shell.prints(&text) {
-        shell.output.talk(Level::Warn, &text);
-    }
-}
-
-/// The challenge response that may still be published, and where.
-pub(crate) fn place(challenge: &Challenge) -> Option<String> {
-    let spec = &challenge.spec;
-    match (&challenge.presented.target, &spec.kind) {
-        _ if !challenge.owes_clean_up() => None,
-        (Some(target), _) => Some(target.to_string()),
-        // Nothing is written before its place is known.
-        (None, ChallengeType::Dns01) => None,
-        (None, kind @ (ChallengeType::Http01 | ChallengeType::Other(_))) => {
-            Some(format!("{} for {}, token {}", kind.as_str(), spec.identifier, spec.token))
-        }
-    }
 }

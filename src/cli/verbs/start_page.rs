@@ -23,14 +23,16 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::last_run;
 use crate::cli::words::count::count;
+use crate::cli::words::hint::Hint;
 use crate::cli::words::next;
 use crate::cli::words::remedy::Remedy;
 use crate::cli::words::time;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
+use crate::host::rights::{self, can_be_listed};
 use crate::manifest::{Diagnostic, is_gone};
 use crate::resource::lets_encrypt;
-use crate::trust::{can_be_listed, command_for_reading, quoted};
+use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{Depth, Request, Settings, Targets, Workspace};
@@ -93,7 +95,8 @@ impl Place {
             // Root needs no other user to type it.
             Some(owner) => {
                 let line = config.as_deref().filter(|path| !can_be_listed(path));
-                let line = line.and_then(command_for_reading);
+                let line =
+                    line.and_then(rights::reading).map(|permit| Hint::from(&permit).to_string());
                 let doctor = || "certctl doctor".to_owned();
                 (format!("{owner}, the owner of the state,"), line.unwrap_or_else(doctor))
             }

@@ -22,9 +22,9 @@ use crate::cli::targets::{recorded, refused, request, show};
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::doctor;
 use crate::cli::words::count::count;
+use crate::host::rights::can_be_listed;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
 use crate::resource::NamespacedName;
-use crate::trust::can_be_listed;
 use crate::workspace::{Scope, Settings, Workspace, narrow};
 
 /// Check manifests, offline.

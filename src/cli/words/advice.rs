@@ -5,14 +5,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::hint::short;
 use crate::engine::ports::DamageCourse;
-use crate::resource::{CaFailure, CaFault, ChallengeType, FailureClass};
+use crate::resource::{
+    CaFailure, CaFault, ChallengeType, Check, FailureClass, Fix, NamespacedName,
+};
 
 /// What the CA refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Subject<'a> {
-    /// As a command accepts it.
-    pub(crate) certificate: &'a str,
+    pub(crate) certificate: Option<&'a NamespacedName>,
     pub(crate) issuer: &'a str,
     /// The first refused identifier; empty when the problem names none.
     pub(crate) name: &'a str,
@@ -27,14 +29,14 @@ pub(crate) struct Subject<'a> {
 pub(crate) struct Advice {
     pub(crate) cause: String,
     pub(crate) remedy: String,
-    /// The command that shows details.
-    pub(crate) command: Option<String>,
+    /// What shows details.
+    pub(crate) fix: Option<Fix>,
 }
 
 /// Advice on a problem type, such as `rateLimited`.
 pub(crate) fn of_problem(kind: &str, subject: &Subject<'_>) -> Option<Advice> {
     let row = ROWS.iter().find(|row| row.kind == kind && row.of.fits(subject))?;
-    Some(advice(row.cause, row.remedy, row.check, subject))
+    Some(advice(row.cause, row.remedy, row.show, subject))
 }
 
 /// Advice on a failure without a problem document.
@@ -43,32 +45,31 @@ pub(crate) fn of_class(class: FailureClass, subject: &Subject<'_>) -> Option<Adv
         // The remedy, another run, is the last line of every failure that does not count.
         let cause = "the CA, the network or the proxy (HTTPS_PROXY) in between, or name resolution on \
                      this host";
-        return Some(advice(cause, "", Check::Acme, subject));
+        return Some(advice(cause, "", Show::Acme, subject));
     }
     let cause = "the state directory: a full disk, permissions, or a damaged file";
     let remedy = "fix the error above; certctl version -v shows the directory in use";
-    (class == FailureClass::State).then(|| advice(cause, remedy, Check::None, subject))
+    (class == FailureClass::State).then(|| advice(cause, remedy, Show::Nothing, subject))
 }
 
 /// Advice on a document of the state that cannot be read.
 pub(crate) fn of_damage(course: DamageCourse, subject: &Subject<'_>) -> Option<Advice> {
-    let (cause, remedy, command) = match course {
+    let (cause, remedy, fix) = match course {
         DamageCourse::SetAside => (
             "a full disk, a crash or an edit damaged this file of the state directory",
             "restore the file from a backup, or run certctl issue again: it continues with the key \
              and certificate that are there, without an order",
-            "certctl issue {certificate}",
+            Fix::Issue(subject.certificate.cloned()),
         ),
         DamageCourse::LeftToNewer => (
             "a newer certctl used this state directory",
             "install the newer certctl again, or restore the file from a backup, or remove it: \
              certctl issue then continues with the key and certificate that are there",
-            "certctl version",
+            Fix::Check(Check::Version),
         ),
         DamageCourse::Unusable => return None,
     };
-    let command = Some(command.replace("{certificate}", subject.certificate));
-    Some(Advice { command, ..advice(cause, remedy, Check::None, subject) })
+    Some(Advice { fix: Some(fix), ..advice(cause, remedy, Show::Nothing, subject) })
 }
 
 /// Advice on a request to the CA that got no usable answer.
@@ -95,7 +96,7 @@ pub(crate) fn of_request(failed: &CaFailure, subject: &Subject<'_>) -> Option<Ad
         | CaFault::Gone
         | CaFault::Unusable => return None,
     };
-    Some(advice(cause, remedy, Check::Acme, subject))
+    Some(advice(cause, remedy, Show::Acme, subject))
 }
 
 /// Advice on an order one of whose URLs gives no answer.
@@ -103,15 +104,20 @@ pub(crate) fn of_unreachable_order(subject: &Subject<'_>) -> Advice {
     let cause = "the CA's server, the network in between, or a wrong URL in the CA's answer";
     let remedy = "the next run continues the order; certctl replaces an order that gets no \
                   response for a day. To replace it now: certctl renew {certificate} --new-order";
-    advice(cause, remedy, Check::Acme, subject)
+    advice(cause, remedy, Show::Acme, subject)
 }
 
 /// Advice on an order that says nothing to work on.
-pub(crate) fn of_stuck_order(certificate: &str) -> Advice {
+pub(crate) fn of_stuck_order(certificate: &NamespacedName) -> Advice {
     let cause = "a fault of the CA: certctl cannot continue such an order";
     let remedy = "certctl replaces an order that stays like this for a day. To replace it now: \
                   certctl renew {certificate} --new-order";
-    advice(cause, remedy, Check::None, &Subject { certificate, ..Subject::default() })
+    advice(
+        cause,
+        remedy,
+        Show::Nothing,
+        &Subject { certificate: Some(certificate), ..Subject::default() },
+    )
 }
 
 /// The difference of clocks that a failed request showed.
@@ -122,21 +128,21 @@ pub(crate) fn of_clocks(failed: &CaFailure) -> Option<Advice> {
     let cause =
         format!("probably the clock of this host: it is {length} {word} the CA's (its Date)");
     let remedy = "set the clock (timedatectl set-ntp true), then run this again".to_owned();
-    Some(Advice { cause, remedy, command: None })
+    Some(Advice { cause, remedy, fix: None })
 }
 
-/// The command that diagnoses a challenge of this type.
-pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<String> {
+/// What diagnoses a challenge of this type.
+pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<Fix> {
     match proof {
-        ChallengeType::Http01 => Some(format!("certctl check http {name}")),
-        ChallengeType::Dns01 => Some(format!("certctl check dns {name}")),
+        ChallengeType::Http01 => Some(Fix::Check(Check::Http(name.to_owned()))),
+        ChallengeType::Dns01 => Some(Fix::Check(Check::Dns(name.to_owned()))),
         ChallengeType::Other(_) => None,
     }
 }
 
-/// The command that diagnoses the CA of an issuer.
-pub(crate) fn check_of_ca(issuer: &str) -> Option<String> {
-    (!issuer.is_empty()).then(|| format!("certctl check acme {issuer}"))
+/// What diagnoses the CA of an issuer.
+pub(crate) fn check_of_ca(issuer: &str) -> Option<Fix> {
+    (!issuer.is_empty()).then(|| Fix::Check(Check::Acme(issuer.to_owned())))
 }
 
 /// When a rate limit ends, as Boulder writes it into the detail: `retry after 2026-11-21
@@ -153,23 +159,23 @@ pub(crate) fn retry_time(detail: &str) -> Option<Timestamp> {
     format!("{first}T{time}Z").parse().ok().filter(|_| is_utc)
 }
 
-fn advice(cause: &str, remedy: &str, check: Check, subject: &Subject<'_>) -> Advice {
+fn advice(cause: &str, remedy: &str, show: Show, subject: &Subject<'_>) -> Advice {
+    let name = if subject.name.is_empty() { "NAME" } else { subject.name };
+    let issuer = if subject.issuer.is_empty() { "ISSUER" } else { subject.issuer };
+    let certificate = subject.certificate.map(short).unwrap_or_default();
     let fill = |text: &str| {
-        let name = if subject.name.is_empty() { "NAME" } else { subject.name };
-        let issuer = if subject.issuer.is_empty() { "ISSUER" } else { subject.issuer };
-        text.replace("{name}", name)
-            .replace("{issuer}", issuer)
-            .replace("{certificate}", subject.certificate)
+        let text = text.replace("{name}", name).replace("{issuer}", issuer);
+        text.replace("{certificate}", &certificate)
     };
-    let command = match check {
-        Check::None => None,
-        Check::Dns => Some(fill("certctl check dns {name}")),
-        Check::Http => Some(fill("certctl check http {name}")),
-        Check::Acme => Some(fill("certctl check acme {issuer}")),
-        Check::Account => Some(fill("certctl account show {issuer}")),
-        Check::Status => Some(fill("certctl status {certificate}")),
+    let check = match show {
+        Show::Nothing => None,
+        Show::Dns => Some(Check::Dns(name.to_owned())),
+        Show::Http => Some(Check::Http(name.to_owned())),
+        Show::Acme => Some(Check::Acme(issuer.to_owned())),
+        Show::Account => Some(Check::Account(issuer.to_owned())),
+        Show::Status => Some(Check::Status(subject.certificate.cloned())),
     };
-    Advice { cause: fill(cause), remedy: fill(remedy), command }
+    Advice { cause: fill(cause), remedy: fill(remedy), fix: check.map(Fix::Check) }
 }
 
 /// The challenge types, or the request, that a row applies to.
@@ -194,8 +200,8 @@ impl Of {
 
 /// Which command shows details.
 #[derive(Clone, Copy)]
-enum Check {
-    None,
+enum Show {
+    Nothing,
     Dns,
     Http,
     Acme,
@@ -208,17 +214,17 @@ struct Row {
     of: Of,
     cause: &'static str,
     remedy: &'static str,
-    check: Check,
+    show: Show,
 }
 
 const fn row(
     kind: &'static str,
     of: Of,
-    check: Check,
+    show: Show,
     cause: &'static str,
     remedy: &'static str,
 ) -> Row {
-    Row { kind, of, cause, remedy, check }
+    Row { kind, of, cause, remedy, show }
 }
 
 const REFUSED_BINDING: &str = "the CA refused to create the account; with an external account \
@@ -233,7 +239,7 @@ const ROWS: &[Row] = &[
     row(
         "caa",
         Of::Anything,
-        Check::Dns,
+        Show::Dns,
         "a CAA record of {name} or of a parent domain does not allow this CA, or the CAA lookup \
          failed",
         "add the CA's identity to the CAA records (certctl check acme {issuer} shows it), or \
@@ -242,7 +248,7 @@ const ROWS: &[Row] = &[
     row(
         "dns",
         Of::Dns01,
-        Check::Dns,
+        Show::Dns,
         "the CA's lookup of the TXT record failed: no such name, SERVFAIL, broken DNSSEC, or a \
          name server that is not reachable from the Internet",
         "check that every name server of the zone answers queries from the Internet, and that \
@@ -251,7 +257,7 @@ const ROWS: &[Row] = &[
     row(
         "dns",
         Of::Anything,
-        Check::Http,
+        Show::Http,
         "the CA's lookup of {name} failed: no A or AAAA record in the public DNS, SERVFAIL, or \
          broken DNSSEC",
         "publish the name, and check that every name server of the zone answers from the Internet",
@@ -259,7 +265,7 @@ const ROWS: &[Row] = &[
     row(
         "connection",
         Of::Anything,
-        Check::Http,
+        Show::Http,
         "the CA could not connect to an address of {name}: a firewall, port 80 not \
          forwarded to this host, or an AAAA record of another host",
         "open and forward port 80 for every A and AAAA address, or remove the wrong address",
@@ -267,7 +273,7 @@ const ROWS: &[Row] = &[
     row(
         "unauthorized",
         Of::Http01,
-        Check::Http,
+        Show::Http,
         "the CA received a different response from {name}: another web server, a proxy, a CDN, an \
          A or AAAA record of another host, or split DNS",
         "route /.well-known/acme-challenge/ to certctl on every address of the name, or have its \
@@ -276,16 +282,16 @@ const ROWS: &[Row] = &[
     row(
         "unauthorized",
         Of::Dns01,
-        Check::Dns,
+        Show::Dns,
         "the CA found no such TXT record, or other values: an old record, a name server that lags \
          behind, or a CNAME that points elsewhere",
         "check which name server has which value; remove old _acme-challenge records",
     ),
-    row("unauthorized", Of::NewAccount, Check::Acme, REFUSED_BINDING, CORRECT_BINDING),
+    row("unauthorized", Of::NewAccount, Show::Acme, REFUSED_BINDING, CORRECT_BINDING),
     row(
         "unauthorized",
         Of::Anything,
-        Check::Account,
+        Show::Account,
         "the CA denied this account permission: it was deactivated, has another key, or lacks a \
          permission",
         "check the account's status; to use another account, change privateKeySecretRef.name",
@@ -293,14 +299,14 @@ const ROWS: &[Row] = &[
     row(
         "incorrectResponse",
         Of::Dns01,
-        Check::Dns,
+        Show::Dns,
         "the CA found another value in the TXT record: an old record, or a cached one",
         "remove old _acme-challenge records, and check that every name server has the new one",
     ),
     row(
         "incorrectResponse",
         Of::Anything,
-        Check::Http,
+        Show::Http,
         "{name} returned a different key authorization: from another certctl, a cache, or a proxy \
          that changes response bodies",
         "route /.well-known/acme-challenge/ to this host, unmodified and uncached",
@@ -308,7 +314,7 @@ const ROWS: &[Row] = &[
     row(
         "tls",
         Of::Anything,
-        Check::Http,
+        Show::Http,
         "the CA followed a redirect to HTTPS, and the TLS handshake with {name} failed",
         "serve /.well-known/acme-challenge/ on port 80 without a redirect, or fix the TLS server \
          on port 443",
@@ -316,14 +322,14 @@ const ROWS: &[Row] = &[
     row(
         "rateLimited",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "a rate limit of the CA was exceeded; retrying does not shorten the wait and can extend it",
         "wait; test repeated failures against a staging CA, or with certctl rehearse",
     ),
     row(
         "paused",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "after many failed validations the CA takes no orders of this account for such names until \
          you allow them again; waiting does not help",
         "fix why {name} could not be validated, visit the page in the detail, then run certctl \
@@ -332,7 +338,7 @@ const ROWS: &[Row] = &[
     row(
         "rejectedIdentifier",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA does not issue for such a name: a reserved or internal domain, a public suffix, or \
          a name that its policy blocks",
         "remove the name from the Certificate, or use an Issuer of another CA for it",
@@ -340,21 +346,21 @@ const ROWS: &[Row] = &[
     row(
         "unsupportedIdentifier",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA does not issue for identifiers of this kind, such as IP addresses",
         "remove them from the Certificate, or use a CA or a profile that supports them",
     ),
     row(
         "invalidProfile",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA does not offer this profile, or not for these names",
         "correct spec.acme.profile of the Issuer; the command lists the CA's profiles",
     ),
     row(
         "badCSR",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "the CA rejected the CSR: its key, signature, subject or an extension",
         "check spec.privateKey, spec.commonName, spec.subject and spec.isCA of the Certificate; \
          most public CAs accept only names and a key",
@@ -362,7 +368,7 @@ const ROWS: &[Row] = &[
     row(
         "badPublicKey",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "the CA rejected the key: its type or size, or it is known to be compromised",
         "change spec.privateKey.algorithm or size, or generate a new key: certctl renew \
          {certificate} --new-key",
@@ -370,7 +376,7 @@ const ROWS: &[Row] = &[
     row(
         "badSignatureAlgorithm",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA does not support this type of account key",
         "make an RSA key (openssl genrsa 3072), put it into a new secret, and name that in \
          privateKeySecretRef: certctl generates only ECDSA keys; then run certctl renew \
@@ -379,7 +385,7 @@ const ROWS: &[Row] = &[
     row(
         "externalAccountRequired",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA requires an external account binding, or an e-mail address beside it",
         "get a key identifier and an HMAC key from the CA; set spec.acme.externalAccountBinding \
          (keyID, keySecretRef) and spec.acme.email of {issuer}",
@@ -387,14 +393,14 @@ const ROWS: &[Row] = &[
     row(
         "userActionRequired",
         Of::Anything,
-        Check::Account,
+        Show::Account,
         "the CA requires action by the account holder, usually agreeing to new terms of service",
         "open the URL above and follow its instructions",
     ),
     row(
         "accountDoesNotExist",
         Of::Anything,
-        Check::Account,
+        Show::Account,
         "the CA does not know the account in this state directory: the CA was reset, as staging \
          CAs are, or the state belongs to another CA",
         "certctl account register {issuer} registers the same key again",
@@ -402,43 +408,43 @@ const ROWS: &[Row] = &[
     row(
         "invalidContact",
         Of::Anything,
-        Check::Account,
+        Show::Account,
         "the CA rejected the e-mail address",
         "correct spec.acme.email of the Issuer, or leave it out",
     ),
     row(
         "unsupportedContact",
         Of::Anything,
-        Check::Account,
+        Show::Account,
         "the CA does not support this type of contact",
         "correct spec.acme.email of the Issuer, or leave it out",
     ),
     row(
         "orderNotReady",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "the CA has not yet validated all names of the order",
         "none: certctl tries again by itself",
     ),
     row(
         "compound",
         Of::Anything,
-        Check::Status,
+        Show::Status,
         "several problems; see each name below",
         "fix each name; one that fails blocks all others of its Certificate",
     ),
     row(
         "serverInternal",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA had an internal error",
         "none: the next run retries; see the CA's status page",
     ),
-    row("malformed", Of::NewAccount, Check::Acme, REFUSED_BINDING, CORRECT_BINDING),
+    row("malformed", Of::NewAccount, Show::Acme, REFUSED_BINDING, CORRECT_BINDING),
     row(
         "malformed",
         Of::Anything,
-        Check::Acme,
+        Show::Acme,
         "the CA could not parse the request; a proxy may have changed it",
         "if it persists, report it to the CA or certctl; -vvv logs the exchange without secrets",
     ),

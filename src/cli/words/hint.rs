@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::resource::{Fix, NamespacedName};
+use crate::resource::NamespacedName;
 
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,23 +34,13 @@ impl Hint {
 
     /// What was probably meant by a word of the line.
     pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
-        Self::Text(format!("{} instead of `{word}`", any(by, "")))
+        Self::Text(format!("{} instead of `{word}`", any(by)))
     }
 }
 
-/// Any of these, each behind the same words.
-fn any(of: &[String], begin: &str) -> String {
-    of.iter().map(|one| format!("`{begin}{one}`")).collect::<Vec<_>>().join(" or ")
-}
-
-impl From<Fix> for Hint {
-    fn from(fix: Fix) -> Self {
-        match fix {
-            Fix::Certctl(line) => Self::Command(line),
-            Fix::Command(line) => Self::Shell(line),
-            Fix::Advice(text) => Self::Text(text),
-        }
-    }
+/// Any of these.
+fn any(of: &[String]) -> String {
+    of.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(" or ")
 }
 
 impl fmt::Display for Hint {

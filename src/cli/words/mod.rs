@@ -2,7 +2,9 @@
 
 pub(in crate::cli) mod advice;
 pub(in crate::cli) mod count;
+pub(in crate::cli) mod diagnosis;
 pub mod field;
+pub(in crate::cli) mod fix;
 pub(in crate::cli) mod hint;
 pub(in crate::cli) mod next;
 pub(in crate::cli) mod order;

@@ -6,10 +6,11 @@ use super::advice;
 use super::hint::Hint;
 use super::hint::short;
 use super::state::is_only_owed;
-use crate::cli::error::command_for_entry;
+use crate::engine::ports::WrongEntry;
+use crate::host::rights;
 use crate::resource::escape;
 use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
-use crate::trust::{command_for_reading, quoted};
+use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::{CertificateView, DamageCourse};
 
@@ -73,8 +74,8 @@ fn certctl(verb: &str) -> Hint {
 
 fn damaged(view: &CertificateView, name: &str) -> Vec<Known> {
     let entry = view.damage.as_ref().and_then(|damage| damage.entry.as_deref());
-    if let Some(remedy) = entry.and_then(command_for_entry).filter(|found| found.look.is_none()) {
-        return vec![(Hint::Shell(remedy.line), "let certctl use this file")];
+    if let Some(permit) = entry.and_then(WrongEntry::permit).filter(|one| !one.needs_look()) {
+        return vec![(Hint::from(&permit), "let certctl use this file")];
     }
     match view.damage.as_ref().map(|damage| damage.course) {
         Some(DamageCourse::SetAside) if view.certificate.is_some() => {
@@ -109,8 +110,8 @@ fn without_manifest(view: &CertificateView, name: &str) -> Vec<Known> {
 fn validate(view: &CertificateView) -> Vec<Known> {
     let unread = view.mistake.as_ref().filter(|mistake| mistake.is_unread());
     if let Some(mistake) = unread {
-        let line = command_for_reading(&mistake.path).map(Hint::Shell);
-        return line.map(|line| (line, "let certctl read it")).into_iter().collect();
+        let permit = rights::reading(&mistake.path);
+        return permit.iter().map(|permit| (permit.into(), "let certctl read it")).collect();
     }
     let path = view.mistake.as_ref().map(|mistake| quoted(&mistake.path)).unwrap_or_default();
     vec![(certctl(&format!("validate {}", escape(&path))), "show the mistake in its line")]
@@ -154,8 +155,8 @@ fn check_of(view: &CertificateView) -> Option<Known> {
         Some(Phase::Accepting | Phase::Accepted) | None => false,
     };
     let spec = &view.order()?.challenges.iter().find(is_wrong)?.spec;
-    let line = advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))?;
-    Some((Hint::Command(line), "look at what the CA would see"))
+    let check = advice::check_of(&spec.kind, &escape(&spec.identifier.to_string()))?;
+    Some((check.into(), "look at what the CA would see"))
 }
 
 /// How many names a line shows.

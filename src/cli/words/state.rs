@@ -1,9 +1,8 @@
 //! The words of `status` for the state of a certificate, and the sentence behind each.
 
 use super::Scene;
-use super::hint::short;
+use super::diagnosis::{Diagnosis, of_failure};
 use super::order::waits_for;
-use crate::cli::render::report::{Findings, Style, of_failure};
 use crate::cli::terminal::Paint;
 use crate::engine::Evidence;
 use crate::resource::escape;
@@ -251,7 +250,7 @@ fn went_back(view: &CertificateView) -> String {
 /// done yet.
 pub(in crate::cli) fn undeployed(view: &CertificateView) -> Option<String> {
     let failed = view.failed_deployment();
-    let failed = failed.map(|failed| failed.failure().cause.without_fixes().to_string());
+    let failed = failed.map(|failed| failed.failure().cause.to_string());
     let waits = || view.owed.as_ref().map(|owed| format!("{owed}: not run yet"));
     let what = failed.or_else(|| view.lost_output.clone()).or_else(waits)?;
     Some(escape(&what).into_owned())
@@ -293,12 +292,11 @@ pub(in crate::cli) fn past(view: &CertificateView, is_blocked: bool) -> Option<&
 }
 
 /// The root cause of the last failure.
-pub(in crate::cli) fn findings(view: &CertificateView, scene: &Scene) -> Option<Findings> {
+pub(in crate::cli) fn findings(view: &CertificateView, scene: &Scene) -> Option<Diagnosis> {
     let failure = view.record.as_ref()?.last_failure.as_ref()?;
     // An order failed with an attempt that counted: what came after that has another cause.
     let order = if failure.counts() { failed_order(view) } else { None };
-    // What to do about it stands where it is still in the way.
-    Some(cause_of(&failure.without_fixes(), order, view, scene))
+    Some(cause_of(failure, order, view, scene))
 }
 
 /// What the last attempt that counted failed by, and when, where something else has failed since.
@@ -306,7 +304,7 @@ pub(in crate::cli) fn counted_before(view: &CertificateView, scene: &Scene) -> O
     let record = view.record.as_ref()?;
     record.last_failure.as_ref().filter(|failure| !failure.counts())?;
     let order = failed_order(view)?;
-    let cause = Cause::Local { message: order.reason.clone() };
+    let cause = Cause::local(order.reason.clone());
     let failure = Failure::of(Doing::Nothing, cause);
     let title = cause_of(&failure, Some(order), view, scene).title;
     let at = record.status.last_failure_time.map(|at| scene.time(at)).unwrap_or_default();
@@ -318,7 +316,7 @@ fn cause_of(
     order: Option<&Order>,
     view: &CertificateView,
     scene: &Scene,
-) -> Findings {
+) -> Diagnosis {
     let url = failure.cause.at_the_ca().map_or("", |failed| failed.url.as_str());
     let evidence = Evidence {
         of_order: view.order().is_some_and(|order| order.has_url(url)),
@@ -326,14 +324,7 @@ fn cause_of(
         order: order.cloned().map(Box::new),
         ..Evidence::default()
     };
-    let style = Style {
-        now: scene.now,
-        zone: Some(scene.zone.clone()),
-        utf8: true,
-        names: 0,
-        columns: None,
-    };
-    of_failure(failure, &evidence, &short(&view.key), &style)
+    of_failure(failure, &evidence, Some(&view.key), &|at| scene.time(at))
 }
 
 /// The order that the last attempt that counted failed with, if one did.

@@ -14,7 +14,7 @@ use crate::resource::{
 
 fn failure(class: FailureClass) -> Failure {
     let message = "b.example: no".to_owned();
-    let failure = Failure::new(class, Doing::Nothing, Cause::Local { message });
+    let failure = Failure::new(class, Doing::Nothing, Cause::local(message));
     Failure { retry_after: Some(hours(3)), ..failure }
 }
 

@@ -434,8 +434,8 @@ pub(super) fn error(kind: CauseKind) -> EffectError {
         CauseKind::Unauthorized => of_the_provider(ProviderFault::Unauthorized, message),
         CauseKind::Denied => of_the_provider(ProviderFault::Denied, message),
         CauseKind::Precondition => Cause::precondition(message),
-        CauseKind::State => Cause::State { message },
-        CauseKind::Local => Cause::Local { message },
+        CauseKind::State => Cause::state(message),
+        CauseKind::Local => Cause::local(message),
         CauseKind::Program => Cause::Program(ProgramFailure {
             program: String::new(),
             status: String::new(),

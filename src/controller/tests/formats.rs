@@ -205,7 +205,7 @@ fn a_rewrite_clears_its_earlier_failure() {
     let snapshot = edited(|s| {
         keystores(s);
         let (class, message) = (FailureClass::Precondition, "no password".to_owned());
-        s.record.last_failure = Some(Failure::new(class, Doing::Nothing, Cause::Local { message }));
+        s.record.last_failure = Some(Failure::new(class, Doing::Nothing, Cause::local(message)));
     });
     let found = formats::absorb(&mut snapshot.clone(), &Outcome::Rewritten, now()).unwrap();
     let mut record = snapshot.record.clone();

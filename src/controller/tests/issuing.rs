@@ -58,11 +58,8 @@ fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
     let mut snapshot = fetched();
     let record = &mut snapshot.record;
     record.retry_after = Some(from_now(hours(5)));
-    record.last_failure = Some(Failure::new(
-        FailureClass::Validation,
-        Doing::Nothing,
-        Cause::Local { message: "no".to_owned() },
-    ));
+    record.last_failure =
+        Some(Failure::new(FailureClass::Validation, Doing::Nothing, Cause::local("no".to_owned())));
     record.attempted_inputs = vec!["input".to_owned()];
     record.status.failed_issuance_attempts = Some(4);
     record.status.last_failure_time = Some(from_now(-hours(1)));

@@ -109,7 +109,7 @@ fn what_servers_do_not_find_is_not_ready_and_nothing_is_issued_for_it() {
     assert_eq!(violation.reason, Reason::MissingLinks);
     assert_eq!(
         violation.message,
-        "the link ..data is missing; certctl issue restores this without an order"
+        "the link ..data is missing; the next run restores this without an order"
     );
     assert_eq!(first_violation(TRIGGER, &snapshot, now()), None);
 }

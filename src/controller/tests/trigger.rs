@@ -8,7 +8,7 @@ use super::fixture::{
 };
 use crate::controller::{Deferral, Snapshot, Step, trigger};
 use crate::resource::{
-    ConditionStatus, ConditionType, FailureClass, LeafFacts, PublishedPair, Reason,
+    ConditionStatus, ConditionType, FailureClass, Fix, LeafFacts, PublishedPair, Reason,
 };
 
 /// A certificate that does not exist, after this many failures, the last one an hour ago.
@@ -123,7 +123,7 @@ fn a_trusted_certificate_is_replaced_by_an_untrusted_one_only_when_that_is_allow
     snapshot.issuer.acme.server = staging.to_owned();
     let Step::Fail(failure) = trigger::decide(&snapshot, now()) else { panic!("not refused") };
     assert_eq!((failure.class, failure.counts()), (FailureClass::Precondition, false));
-    assert!(failure.to_string().contains("--allow-untrusted"), "{failure}");
+    assert_eq!(failure.cause.fixes(), [Fix::AllowUntrusted], "{failure}");
     // So is what was requested, as by renew.
     let mut requested = snapshot.clone();
     requested.record =

@@ -11,7 +11,7 @@ use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, Store
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::{CertificateRecord, Failure, FailureClass};
+use crate::resource::{CertificateRecord, Failure, FailureClass, Fix};
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
 pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
@@ -55,7 +55,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     let intervals = engine.options.intervals;
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let record = readiness::refreshed(&session.snapshot, now);
-    let (message, has_failed) = reason(end, &record);
+    let (message, has_failed) = reason(end, &record, engine.options.words);
     let has_failed =
         has_failed && is_worth_a_report(engine.options.is_scheduled, end, &record, now);
     let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
@@ -127,7 +127,8 @@ fn next_attempt(
 }
 
 /// Why a renewal has not succeeded, in one sentence, and whether that is a failure.
-fn reason(end: &Ended, record: &CertificateRecord) -> (String, bool) {
+fn reason(end: &Ended, record: &CertificateRecord, words: fn(&Fix) -> String) -> (String, bool) {
+    let sentence = |failure| sentence(failure, words);
     let of_record = || record.last_failure.as_ref().map(sentence);
     match (&end.ending, &end.undeployed) {
         (Ending::Failed { failure, .. }, _) => (sentence(failure), true),
@@ -162,7 +163,10 @@ fn is_worth_a_report(
 }
 
 /// What failed, and what to do about it where that is known.
-fn sentence(failure: &Failure) -> String {
-    let what = failure.without_fixes().to_string();
-    failure.cause.fixes().iter().fold(what, |text, fix| format!("{text}; to fix it: {fix}"))
+fn sentence(failure: &Failure, words: fn(&Fix) -> String) -> String {
+    let fixes = failure.cause.fixes();
+    fixes
+        .iter()
+        .map(words)
+        .fold(failure.to_string(), |text, fix| format!("{text}; to fix it: {fix}"))
 }

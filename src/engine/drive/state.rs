@@ -193,7 +193,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             }
             Err(illegal) => {
                 tracing::error!(certificate = %self.session.name, %illegal, "outcome refused");
-                let error = EffectError::new(Cause::Local { message: illegal.to_string() });
+                let error = EffectError::new(Cause::local(illegal.to_string()));
                 self.session.snapshot.run.error = Some((Doing::Nothing, error));
             }
         }

@@ -13,13 +13,12 @@ use crate::controller::{
 use crate::engine::ending::{Ending, Issued, PendingOn};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
+use crate::engine::perform::cause_of_state;
 use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::Session;
 use crate::engine::task::Task;
-use crate::resource::{
-    Cause, Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback,
-};
+use crate::resource::{Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback};
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Records that an issuance has failed.
@@ -216,8 +215,7 @@ fn is_past_accept(challenge: &Challenge) -> bool {
 }
 
 pub(in crate::engine) fn state_failure(error: &StoreError) -> Ending {
-    let cause = Cause::State { message: error.to_string() };
-    let failure = Failure::of(Doing::Nothing, cause);
+    let failure = Failure::of(Doing::Nothing, cause_of_state(error));
     Ending::Failed { failure, attempts: None, next_attempt: None }
 }
 

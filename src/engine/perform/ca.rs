@@ -84,9 +84,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         signer: &RevocationSigner,
     ) -> Result<Outcome, EffectError> {
         let chain = pki::Chain::from_pem(certificate).map_err(|error| {
-            EffectError::new(Cause::State {
-                message: format!("the certificate that is kept for it is damaged: {error}"),
-            })
+            let why = format!("the certificate that is kept for it is damaged: {error}");
+            EffectError::new(Cause::state(why))
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
         let client = self.client(task)?;

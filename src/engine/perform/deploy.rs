@@ -14,21 +14,22 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
-use crate::engine::hooks::{HooksDir, install_example, similar_hook};
+use crate::engine::hooks::{HooksDir, missing_hook};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, HookTurn, Store};
 use crate::engine::task::Task;
+use crate::host::rights::{
+    self, can_be_made, can_be_searched, closed_above, group_name, has_nothing_of_others,
+    is_of_root, may_give_away, own_user, user_name,
+};
 use crate::pki;
 use crate::program::{INHERITED, Limits, Program, Run, Runner, end_earlier, is_running};
 use crate::resource::{
-    API_VERSION, Cause, DeployTarget, FirstProcess, Fix, LeafFacts, NamespacedName, Obstacle,
-    SecretFiles,
+    API_VERSION, Cause, DeployTarget, Elsewhere, FirstProcess, Fix, LeafFacts, NamespacedName,
+    Obstacle, Reissue, SecretFiles, Setting,
 };
 use crate::store::{Output, OutputError};
-use crate::trust::{
-    Bounds, TrustError, can_be_made, can_be_searched, closed_above, command_for_own, group_name,
-    has_nothing_of_others, is_of_root, may_give_away, own_user, quoted, sudo, user_name,
-};
+use crate::trust::{Bounds, TrustError};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn deploy(
@@ -220,8 +221,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 pub(super) fn barred(task: &Task) -> Option<EffectError> {
     let manifest = task.of_others.as_ref()?.display();
     let fact = format!("no hook runs as root for {manifest}, which other users can change");
-    let advice = "put it into root's config directory, after a look at what it says";
-    Some(error::local(Obstacle::new(fact).advice(advice)))
+    Some(error::here(Obstacle::new(fact).with(Fix::Set(Setting::RootsManifest))))
 }
 
 /// The variables that every hook of this event has.
@@ -304,11 +304,7 @@ fn check_owner(output: &Output) -> Result<(), Obstacle> {
         let (us, owner) = (own_user(), user_name(owner));
         let refused =
             format!("{folder}: certctl runs as user {us}, which cannot give files to user {owner}");
-        return Err(Obstacle::new(refused).advice(
-            "replace certctl/output-owner by certctl/output-group; or copy the files in a \
-             deploy hook, which root and the systemd units of the packages run as root: certctl \
-             help hooks",
-        ));
+        return Err(Obstacle::new(refused).with(Fix::Set(Setting::OutputGroup)));
     }
     Ok(())
 }
@@ -324,7 +320,7 @@ fn check_group(output: &Output) -> Result<(), Obstacle> {
             let (us, group) = (own_user(), group_name(group));
             let refused =
                 format!("{folder}: user {us} is not in group {group}, and cannot give files to it");
-            Err(Obstacle { fix: Some(permission(output)), ..Obstacle::new(refused) })
+            Err(Obstacle::new(refused).with(permission(output)))
         }
         None => Ok(()),
     }
@@ -358,16 +354,7 @@ pub(super) fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, 
         if Program::is_there(folder, PLACE, &[name]) == Ok(false) {
             let path = folder.join(name);
             let missing = Obstacle::new(format_args!("there is no hook {}", path.display()));
-            return match (install_example(&path), similar_hook(&path)) {
-                (Some(line), _) => missing.command(line),
-                (None, Some(other)) => missing.advice(format!(
-                    "did you mean `{other}`? If not, put an executable file there, or remove the \
-                     annotation"
-                )),
-                (None, None) => {
-                    missing.advice("put an executable file there, or remove the annotation")
-                }
-            };
+            return missing.with(missing_hook(&path));
         }
         error
     })
@@ -376,26 +363,24 @@ pub(super) fn hook(hooks: &HooksDir, name: &str, by: Runner) -> Result<Program, 
 /// An output's error, with what to do about it.
 fn obstacle(output: &Output, error: &OutputError) -> Obstacle {
     let found = Obstacle::new(error);
-    match (error.remedy(), error) {
+    match (error.fix(), error) {
         (_, OutputError::Trust(TrustError::Owner { path, .. }))
             if *path == output.folder && !is_of_root() =>
         {
-            Obstacle { fix: Some(permission(output)), ..found }
+            found.with(permission(output))
         }
-        (Some(remedy), OutputError::Trust(TrustError::Owner { owner, trusted, .. }))
+        (Some(Fix::Permit(permit)), OutputError::Trust(TrustError::Owner { trusted, .. }))
             if trusted.is_root_only() =>
         {
-            found.advice(format!("{remedy}, or certctl/output-owner: \"{owner}\""))
+            found.with(Fix::Set(Setting::OutputOwner(permit)))
         }
-        (Some(remedy), OutputError::Trust(_)) => found.advice(remedy),
         (_, OutputError::Io { path, source, .. })
             if source.kind() == ErrorKind::PermissionDenied
                 || (source.kind() == ErrorKind::NotFound && !can_be_made(path)) =>
         {
-            Obstacle { fix: Some(permission(output)), ..found }
+            found.with(permission(output))
         }
-        (Some(remedy), _) => found.command(remedy),
-        (None, _) => found,
+        (fix, _) => found.with(fix),
     }
 }
 
@@ -405,45 +390,28 @@ fn permission(output: &Output) -> Fix {
     let folder = output.folder.as_path();
     // A folder with this bit passes its group on to the files in it.
     let is_foreign = |group| !rustix::process::geteuid().is_root() && !is_own_group(group);
-    let mode = if output.group.is_some_and(is_foreign) { "2750" } else { "0750" };
-    let own = |folder: &Path| command_for_own(folder, mode, output.group);
-    let elsewhere = || {
-        Fix::Advice(format!(
-            "name a folder elsewhere in certctl/output-dir: users other than root can change where {} \
-             leads",
-            folder.display()
-        ))
-    };
-    let name_another = |why: &str, above: &Path| {
-        let other = above.join("NAME");
-        let Some(line) = own(&other) else { return elsewhere() };
-        let other = other.display();
-        Fix::Advice(format!("{why}in certctl/output-dir, such as {other}, and make it: {line}"))
-    };
-    if let Some(owner) = other_owner(folder).filter(|_| !is_of_root()) {
-        let shown = folder.display();
-        return Fix::Advice(format!(
-            "{shown} belongs to user {owner}: where that user runs certctl, it stays as it is; else name \
-             another folder in certctl/output-dir"
-        ));
-    }
-    if let Some(closed) = closed_above(folder) {
-        let (user, shown) = (own_user(), closed.display());
-        let why = format!("{user} may not enter {shown}: name a folder elsewhere ");
-        return name_another(&why, closed.parent().unwrap_or(closed));
-    }
-    if has_nothing_of_others(folder, is_of_output) {
-        return own(folder).map_or_else(elsewhere, Fix::Command);
-    }
-    if !can_be_searched(folder) {
-        let Some(line) = own(folder) else { return elsewhere() };
-        let shown = folder.display();
-        return Fix::Advice(format!(
-            "if {shown} is for certctl alone: {line}; if not, name another folder in \
-             certctl/output-dir"
-        ));
-    }
-    name_another("name a folder for certctl alone ", folder)
+    let mode = if output.group.is_some_and(is_foreign) { 0o2750 } else { 0o750 };
+    let own = |folder: &Path| rights::own_folder(folder, mode, output.group);
+    let below = |above: &Path| own(&above.join("NAME")).map(Box::new);
+    let changeable = || Elsewhere::Changeable(folder.to_owned());
+    Fix::Set(Setting::OutputDir(
+        if let Some(user) = other_owner(folder).filter(|_| !is_of_root()) {
+            Elsewhere::OfAnother { folder: folder.to_owned(), user }
+        } else if let Some(closed) = closed_above(folder) {
+            let (user, folder) = (own_user(), closed.to_owned());
+            below(closed.parent().unwrap_or(closed))
+                .map_or_else(changeable, |other| Elsewhere::Closed { folder, user, other })
+        } else if has_nothing_of_others(folder, is_of_output) {
+            match own(folder) {
+                Some(permit) => return Fix::Permit(permit),
+                None => changeable(),
+            }
+        } else if !can_be_searched(folder) {
+            own(folder).map_or_else(changeable, |permit| Elsewhere::Perhaps(Box::new(permit)))
+        } else {
+            below(folder).map_or_else(changeable, Elsewhere::Shared)
+        },
+    ))
 }
 
 /// The user, other than root and that of this process, who has a folder and may be the one whose
@@ -528,7 +496,7 @@ fn write_output(
     own: &Own<'_>,
     bounds: &Bounds,
 ) -> Result<(), EffectError> {
-    let Some(output) = output_of(target, bounds).map_err(error::local)? else { return Ok(()) };
+    let Some(output) = output_of(target, bounds).map_err(error::here)? else { return Ok(()) };
     let ours = leaf_of(files)?;
     let is_of_another = Cell::new(false);
     let may_replace = |there: &[u8]| match pki::leaf_facts(&String::from_utf8_lossy(there)) {
@@ -552,17 +520,12 @@ fn write_output(
     let written = output.write(revision, files, &may_replace);
     written.map_err(|error| {
         let found = obstacle(&output, &error);
-        error::local(match error {
+        error::here(match error {
             OutputError::Newer { .. } if is_of_another.get() => {
-                let live = quoted(&output.folder.join("..data"));
-                found.advice(format!(
-                    "give each Certificate a certctl/output-dir of its own; if no other one writes \
-                     there any more: {}rm {live}, and certctl deploy {}",
-                    sudo(),
-                    own.name
-                ))
+                let (link, certificate) = (output.folder.join("..data"), own.name.clone());
+                found.with(Fix::Set(Setting::OutputDir(Elsewhere::Own { link, certificate })))
             }
-            OutputError::Newer { .. } => found.certctl(format!("certctl renew {}", own.name)),
+            OutputError::Newer { .. } => found.with(Fix::renew(&own.name, Reissue::Plain)),
             OutputError::Io { .. }
             | OutputError::Foreign { .. }
             | OutputError::Link { .. }

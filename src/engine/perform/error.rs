@@ -4,10 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::acme::{AcmeError, Distrust};
 use crate::controller::EffectError;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{StoreError, WrongEntry};
 use crate::program::ProgramError;
 use crate::resource::{
-    CaFailure, CaFault, Cause, Obstacle, ProgramFailure, ProviderFailure, ProviderFault,
+    CaFailure, CaFault, Cause, Fix, Obstacle, ProgramFailure, ProviderFailure, ProviderFault,
 };
 use crate::solver::dns01::ProviderError;
 
@@ -79,6 +79,7 @@ pub(super) fn provider(error: &ProviderError) -> EffectError {
         ProviderError::Settings { provider, .. } | ProviderError::Credential { provider, .. } => {
             (ProviderFault::Settings, (*provider).to_owned())
         }
+        ProviderError::Program(_) => (ProviderFault::Settings, "exec".to_owned()),
         ProviderError::RateLimited { service, .. }
         | ProviderError::Unreachable { service, .. }
         | ProviderError::Unfinished { service, .. } => {
@@ -130,7 +131,14 @@ pub(super) fn program(error: &ProgramError) -> EffectError {
 
 /// The error of the state.
 pub(super) fn state(error: &StoreError) -> EffectError {
-    EffectError::new(Cause::State { message: error.to_string() })
+    EffectError::new(cause_of_state(error))
+}
+
+/// The cause in an error of the state.
+pub(in crate::engine) fn cause_of_state(error: &StoreError) -> Cause {
+    let permit = error.wrong_entry().as_ref().and_then(WrongEntry::permit);
+    let fixes = permit.map(Fix::Permit).into_iter().collect();
+    Cause::State { message: error.to_string(), fixes }
 }
 
 /// A local precondition of any request that is not met.
@@ -147,7 +155,12 @@ pub(super) fn obstacle(obstacle: Obstacle) -> EffectError {
 /// Any other error on this host.
 #[expect(clippy::needless_pass_by_value, reason = "texts and errors alike, as they come")]
 pub(super) fn local(message: impl ToString) -> EffectError {
-    EffectError::new(Cause::Local { message: message.to_string() })
+    EffectError::new(Cause::local(message.to_string()))
+}
+
+/// What keeps a step on this host from its end.
+pub(super) fn here(Obstacle { fact, fix }: Obstacle) -> EffectError {
+    EffectError::new(Cause::Local { message: fact, fixes: fix.into_iter().collect() })
 }
 
 /// An unusable response of the CA.

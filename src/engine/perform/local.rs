@@ -17,8 +17,8 @@ use crate::engine::task::Task;
 use crate::pki;
 use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
-    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, Http01Report,
-    KeyAlgorithm, Outlook, SolverKind, Token, Verdict,
+    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, Fix, Http01Report,
+    KeyAlgorithm, Obstacle, Outlook, SolverKind, Token, Verdict,
 };
 use crate::solver::dns01::Action;
 use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
@@ -193,7 +193,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let path = Path::new(webroot);
             let put = Webroot::open(path, &self.options.bounds)
                 .and_then(|webroot| webroot.put(&token, key));
-            put.map_err(|error| error::local(Webroot::obstacle(path, &error)))?;
+            put.map_err(|error| error::here(Webroot::obstacle(path, &error)))?;
         } else {
             self.tokens.put(&token, key).map_err(error::local)?;
         }
@@ -297,7 +297,9 @@ fn cannot_listen(error: &ListenError) -> EffectError {
             PORT_PAUSE.as_secs() * u64::from(PORT_WAITS)
         ));
     }
-    error::precondition(format!("the HTTP-01 listener cannot start: {error}"))
+    let is_denied = matches!(error, ListenError::NoPermission { .. });
+    let found = Obstacle::new(format_args!("the HTTP-01 listener cannot start: {error}"));
+    error::obstacle(found.with(Fix::FreePort { is_denied }))
 }
 
 fn token_of(challenge: &ChallengeSpec) -> Result<Token, EffectError> {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::super::*;
 use super::{findings, fixture, read};
+use crate::host::rights;
 use crate::resource::{
-    Certificate, CertificateSpec, IssuerKind, KeyAlgorithm, NamespacedName, SolverKind,
+    Certificate, CertificateSpec, IssuerKind, KeyAlgorithm, NamespacedName, Permit, Right,
+    SolverKind,
 };
 
 fn write(path: &Path, text: &str) {
@@ -176,13 +178,13 @@ const REFERENCES: &[&str] = &[
     "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not served: only cert-manager.io is -",
     "W0303 77:3 public ACME CAs do not certify these names -",
     "E0206 71:15 The CSR PEM requests a commonName that is not present in the list of dnsNames or ipAddresses. If a commonName is set, ACME requires that the value is also present in the list of dnsNames or ipAddresses: \"cn.example.com\" does not exist in [www.example.com *.example.com www.example.net] or [192.0.2.1] add `cn.example.com` to dnsNames, or remove it here",
-    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3; certctl create issuer letsencrypt --server https://acme.example/directory --dns01 PROVIDER prints one",
-    "E0207 75:5 no solver for www.example.net: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
-    "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
-    "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3; certctl explain issuer.spec.acme.solvers",
-    "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21; certctl explain issuer.spec.acme.solvers",
+    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3",
+    "E0207 75:5 no solver for www.example.net: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
+    "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
+    "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
+    "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21",
     "E0205 93:20 Certificates default/good (references.yaml:33) and default/greedy have the same \
-     secretName `good` it belongs to the one that was issued first, which certctl plan names, else \
+     secretName `good` it belongs to the one that was issued first, which the state knows, else \
      to default/good; give the other a secretName of its own",
 ];
 
@@ -285,7 +287,10 @@ fn secrets_are_found_in_their_order_and_lose_one_newline() {
         assert_eq!(*source.resolve(&dns, key).unwrap(), bytes.as_bytes(), "{key}");
     }
     let loose = source.resolve(&dns, "loose").unwrap_err();
-    assert!(matches!(&loose, SecretError::Loose(error) if error.remedy().is_some()), "{loose}");
+    assert!(
+        matches!(&loose, SecretError::Loose(error) if rights::trusted(error).is_some()),
+        "{loose}"
+    );
     let missing = source.resolve(&dns, "none").unwrap_err().to_string();
     let root = folder.path().display();
     assert_eq!(
@@ -326,8 +331,9 @@ fn a_secret_in_a_manifest_that_others_may_read_is_refused() {
     let shown = path.display();
     assert_eq!(names, ["empty"]);
     let [found] = found.as_slice() else { panic!("{found:?}") };
-    let help = format!("chmod g-w,o-rwx {shown}");
-    assert_eq!((found.code, found.line, found.help.as_deref()), ("E0011", 3, Some(&*help)));
+    let closed = Right::Closed { is_secret: true, look: None };
+    let fix = Some(Permit::new(&path, closed).into());
+    assert_eq!((found.code, found.line, &found.fix), ("E0011", 3, &fix));
     assert_eq!(found.message, format!("a Secret, and {shown} is open to others (mode 0644)"));
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 pub(super) use crate::program::shown;
+use crate::resource::{Fix, Obstacle};
 
 /// Why a provider's operation failed. Texts of a service are cut and escaped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -17,6 +18,9 @@ pub enum ProviderError {
         /// The field and its error.
         reason: String,
     },
+    /// The operator's program cannot be run.
+    #[error("exec: {0}")]
+    Program(Obstacle),
     /// A credential is missing or invalid.
     #[error("{provider}: {field}: {reason}")]
     Credential {
@@ -93,10 +97,16 @@ pub enum ProviderError {
 }
 
 impl ProviderError {
+    /// What to do about it, where that is known.
+    pub fn fix(&self) -> Option<Fix> {
+        if let Self::Program(found) = self { found.fix.clone() } else { None }
+    }
+
     /// Whether nothing was changed and an early retry would fail in the same way.
     pub fn is_for_good(&self) -> bool {
         match self {
             Self::Settings { .. }
+            | Self::Program(_)
             | Self::Credential { .. }
             | Self::Unauthorized { .. }
             | Self::NoZone { .. } => true,
@@ -122,6 +132,7 @@ impl ProviderError {
             Self::Settings { provider, .. } | Self::Credential { provider, .. } => {
                 (provider.to_owned(), text)
             }
+            Self::Program(_) => ("exec".to_owned(), text),
             same @ (Self::RateLimited { .. }
             | Self::Broken { .. }
             | Self::Unreachable { .. }

@@ -58,7 +58,7 @@ pub(super) fn open_command(config: Option<&Value>, context: &Context<'_>) -> Ope
         Some("lego") => Mode::Lego,
         Some(_) => return Err(fault("config.mode: use payload or lego".to_owned())),
     };
-    let program = command_of(context.solvers_dir, &settings.command).map_err(fault)?;
+    let program = command_of(context.solvers_dir, &settings.command)?;
     Ok(Box::new(Exec::new(program, mode, settings.config.as_ref(), context)))
 }
 
@@ -69,7 +69,7 @@ pub(super) fn open_solver(
     config: Option<&Value>,
     context: &Context<'_>,
 ) -> Opened {
-    let program = solver_program(context.solvers_dir, group, solver).map_err(fault)?;
+    let program = solver_program(context.solvers_dir, group, solver)?;
     Ok(Box::new(Exec::new(program, Mode::Payload, config, context)))
 }
 
@@ -106,7 +106,7 @@ impl Exec {
         record: &TxtRecord,
         lock: Option<&File>,
     ) -> Result<(), ProviderError> {
-        self.program.check(Runner::Us).map_err(fault)?;
+        self.program.check(Runner::Us).map_err(ProviderError::Program)?;
         let (name, zone) = (rooted(&record.name), rooted(&record.zone));
         let mut arguments = vec![action.in_arguments().to_owned()];
         let mut input = Vec::new();
@@ -147,7 +147,7 @@ impl DnsProvider for Exec {
     /// No read-only operation exists, so the check does not run the program.
     fn check<'a>(&'a self, _name: &'a str, _zone: &'a str) -> ProviderFuture<'a, String> {
         Box::pin(async move {
-            self.program.check(Runner::Us).map_err(fault)?;
+            self.program.check(Runner::Us).map_err(ProviderError::Program)?;
             let name = &self.program;
             Ok(format!(
                 "exec: {name} is executable; its permissions at the DNS provider are unknown"
@@ -178,33 +178,35 @@ impl fmt::Display for Exec {
 }
 
 /// `solvers.d/certctl/<command>`, or `solvers.d/<command>`.
-fn command_of(solvers: &Path, command: &str) -> Result<Program, String> {
+fn command_of(solvers: &Path, command: &str) -> Result<Program, ProviderError> {
     let name = component("config.command", command)?;
     let own = ["certctl", name];
     for parts in [&own[..], &[name]] {
-        if Program::is_there(solvers, PLACE, parts).map_err(|found| found.to_string())? {
-            return Program::find(solvers, PLACE, parts, Runner::Us)
-                .map_err(|found| found.to_string());
+        if Program::is_there(solvers, PLACE, parts).map_err(ProviderError::Program)? {
+            return find(solvers, parts);
         }
     }
     let solvers = solvers.display();
-    Err(format!("there is neither {solvers}/certctl/{name} nor {solvers}/{name}"))
+    Err(fault(format_args!("there is neither {solvers}/certctl/{name} nor {solvers}/{name}")))
 }
 
 /// `solvers.d/<group>/<solver>`.
-fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, String> {
-    let parts = [component("groupName", group)?, component("solverName", solver)?];
-    Program::find(solvers, PLACE, &parts, Runner::Us).map_err(|found| found.to_string())
+fn solver_program(solvers: &Path, group: &str, solver: &str) -> Result<Program, ProviderError> {
+    find(solvers, &[component("groupName", group)?, component("solverName", solver)?])
+}
+
+fn find(solvers: &Path, parts: &[&str]) -> Result<Program, ProviderError> {
+    Program::find(solvers, PLACE, parts, Runner::Us).map_err(ProviderError::Program)
 }
 
 /// One path component: no `/`, no `..`, no leading `.` or `-`.
-fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, String> {
+fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, ProviderError> {
     is_component(text).then_some(text).ok_or_else(|| {
         let text = if text.is_empty() { String::new() } else { shown(text) };
-        format!(
+        fault(format_args!(
             "{field}: `{text}` is no name of a file in solvers.d, made of letters, digits, '-', \
              '_' and '.'"
-        )
+        ))
     })
 }
 

@@ -23,12 +23,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::resource::{Fix, Obstacle, Token};
-use crate::trust::{
-    Bounds, Folder, TrustError, Trusted, Walk, can_be_listed, can_be_made, closed_above,
-    command_for_own, command_for_shared, has_nothing_of_others, is_fresh, own_user, owner_of,
-    quoted,
-};
+use crate::host::rights::{self, can_be_listed, can_be_made, closed_above, has_nothing_of_others};
+use crate::resource::{Fix, Letters, Obstacle, Permit, Right, Setting, Token};
+use crate::trust::{Bounds, Folder, TrustError, Trusted, Walk, is_fresh, owner_of};
 
 /// A document root.
 #[derive(Debug)]
@@ -113,28 +110,24 @@ impl Webroot {
 
     /// An error of the webroot at `path`, and what to do about it.
     pub fn obstacle(path: &Path, error: &WebrootError) -> Obstacle {
-        Obstacle { fix: Self::remedy(path, error), ..Obstacle::new(error) }
+        Obstacle::new(error).with(Self::fix(path, error))
     }
 
-    /// What to do about an error of the webroot at `path`.
-    fn remedy(path: &Path, error: &WebrootError) -> Option<Fix> {
+    fn fix(path: &Path, error: &WebrootError) -> Option<Fix> {
         let tokens = FOLDERS.iter().fold(path.to_owned(), |path, name| path.join(name));
         match error {
-            WebrootError::Untrusted(error) => error.remedy().map(Fix::Advice),
-            WebrootError::Io { source, .. } => {
-                let kind = source.kind();
-                if kind == io::ErrorKind::NotFound {
-                    let line = if can_be_made(path) {
-                        format!("mkdir -p {}", quoted(path))
-                    } else {
-                        command_for_own(&tokens, "0755", None)?
-                    };
-                    // A typing error, most of the time: the server serves nothing from there.
-                    let advice = "name the document root of the web server; if this is to be it";
-                    return Some(Fix::Advice(format!("{advice}: {line}")));
-                }
-                (kind == io::ErrorKind::PermissionDenied).then(|| permission(path, &tokens))
+            WebrootError::Untrusted(error) => rights::trusted(error),
+            WebrootError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                let permit = if can_be_made(path) {
+                    Permit::new(path, Right::Folders)
+                } else {
+                    rights::own_folder(&tokens, 0o755, None)?
+                };
+                // A typing error, most of the time: the server serves nothing from there.
+                Some(Fix::Set(Setting::DocumentRoot(Box::new(permit))))
             }
+            WebrootError::Io { source, .. } => (source.kind() == io::ErrorKind::PermissionDenied)
+                .then(|| permission(path, &tokens).into()),
             WebrootError::Foreign { .. } | WebrootError::NotAFolder { .. } => None,
         }
     }
@@ -170,35 +163,22 @@ impl Webroot {
 }
 
 /// What lets this process put files into the folder of the tokens: as a folder of its own, or into the
-/// one that others put theirs in.
-fn permission(root: &Path, tokens: &Path) -> Fix {
-    let (of_root, folder, letters) = permission_of_root(root, tokens);
-    let by_owner = || {
-        let (folder, us) = (quoted(folder), own_user());
-        Fix::Advice(format!(
-            "as the user whose folder it is: mkdir -p {folder} && setfacl -m u:{us}:{letters} {folder}"
-        ))
-    };
-    of_root.map_or_else(by_owner, Fix::Command)
-}
-
-/// The command of root's, if it is safe; the folder that it is about, and the permissions.
-fn permission_of_root<'p>(
-    root: &'p Path,
-    tokens: &'p Path,
-) -> (Option<String>, &'p Path, &'static str) {
-    if let Some(closed) = closed_above(root) {
-        return (command_for_shared(closed, "x"), closed, "x");
-    }
+/// one that others put theirs in. Its owner does where root should not.
+fn permission(root: &Path, tokens: &Path) -> Permit {
+    let shared = |folder, letters| (rights::shared_folder(folder, letters), folder, letters);
     let above: Vec<&Path> = tokens.ancestors().skip(1).take(FOLDERS.len()).collect();
     let closed = |folder: &&Path| folder.exists() && !can_be_listed(folder);
-    if let Some(closed) = above.into_iter().rev().find(closed) {
-        (command_for_shared(closed, "rx"), closed, "rx")
+    let (of_root, folder, letters) = if let Some(closed) = closed_above(root) {
+        shared(closed, Letters::Enter)
+    } else if let Some(closed) = above.into_iter().rev().find(closed) {
+        shared(closed, Letters::List)
     } else if has_nothing_of_others(tokens, |_| false) {
-        (command_for_own(tokens, "0755", None), tokens, "rwx")
+        (rights::own_folder(tokens, 0o755, None), tokens, Letters::Write)
     } else {
-        (command_for_shared(tokens, "rwx"), tokens, "rwx")
-    }
+        shared(tokens, Letters::Write)
+    };
+    let user = rights::own_user();
+    of_root.unwrap_or_else(|| Permit::new(folder, Right::ByOwner { user, letters }))
 }
 
 /// Whether permissions allow writing tokens below the document root at `path`; changes nothing.

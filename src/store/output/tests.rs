@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
 use super::*;
+use crate::resource::Look;
 
 fn files(text: &str, names: &[&str]) -> SecretFiles {
     let bytes = || Zeroizing::new(text.as_bytes().to_vec());
@@ -93,16 +94,16 @@ fn what_is_not_ours_stays() {
         fs::create_dir(&output.folder).unwrap();
         let place = output.folder.join(name);
         match link {
-            Some(target) => symlink(target, place).unwrap(),
-            None => fs::create_dir(place).unwrap(),
+            Some(target) => symlink(target, &place).unwrap(),
+            None => fs::create_dir(&place).unwrap(),
         }
         let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
         assert!(matches!(error, OutputError::Foreign { .. }), "{error}");
         assert_eq!(names(&output.folder), [name], "nothing else is left");
         // Nor does what is moved away replace what was moved away before.
         fs::create_dir(output.folder.join(format!("{name}.old"))).unwrap();
-        let line = error.remedy().unwrap();
-        assert!(line.ends_with(&format!("/{name}.old-1")), "{line}");
+        let away = Right::Away { to: place.with_file_name(format!("{name}.old-1")) };
+        assert_eq!(error.fix(), Some(Permit::new(place, away).into()));
     }
 }
 
@@ -138,7 +139,7 @@ fn a_missing_parent_is_not_made_up() {
     let error = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
     assert!(error.to_string().starts_with("cannot open"), "{error}");
     let home = scratch.path().canonicalize().unwrap().join("tls");
-    assert_eq!(error.remedy(), Some(format!("mkdir -p {}", home.display())));
+    assert_eq!(error.fix(), Some(Permit::new(home, Right::Folders).into()));
 }
 
 #[test]
@@ -179,25 +180,23 @@ fn as_root_a_folder_that_another_user_could_replace_is_refused() {
         let error = output.check().err()?;
         let written = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
         assert_eq!(error.to_string(), written.to_string());
-        Some((error.to_string(), error.remedy().unwrap_or_default()))
+        Some((error.to_string(), error.fix()))
     };
     let shown = home.display().to_string();
     assert_eq!(found(&output), None);
     chown(&home, Some(65_534), None).unwrap();
     let owned = format!("{shown} is owned by user 65534 (mode 0755), not by root");
-    let remedy = format!(
-        "look at what is in {shown}, user 65534 could have put anything there; then copy what is \
-         right to a new folder"
-    );
-    assert_eq!(found(&output), Some((owned, remedy)));
+    let fix = |right| Some(Permit::new(&home, right).into());
+    let anew = Right::Anew { owner: 65_534, is_folder: true };
+    assert_eq!(found(&output), Some((owned, fix(anew))));
     output.owner = Some(65_534);
     assert_eq!(found(&output), None);
     chmod(&home, 0o777);
     let open = format!(
         "{shown} can be written by users other than root or user 65534 (owner user 65534, mode 0777)"
     );
-    let remedy = format!("chmod go-w {shown} # after a look at what is in it");
-    assert_eq!(found(&output), Some((open, remedy)));
+    let closed = Right::Closed { is_secret: false, look: Some(Look::Folder) };
+    assert_eq!(found(&output), Some((open, fix(closed))));
     chmod(&home, 0o1777);
     assert_eq!(found(&output), None);
     let place = scratch.path().join("place");
@@ -229,12 +228,12 @@ mod acls {
             let error = output.check().unwrap_err();
             let written = output.write(1, &files("1", &PAIR), ANY).unwrap_err();
             assert_eq!(error.to_string(), written.to_string());
-            (error.to_string(), error.remedy().unwrap_or_default())
+            (error.to_string(), error.fix())
         };
         let expected = |folder: &Path| {
-            let folder = folder.display();
             let why = "the users and groups in it could read the private key";
-            (format!("{folder} has a default ACL: {why}"), format!("setfacl -k {folder}"))
+            let fact = format!("{} has a default ACL: {why}", folder.display());
+            (fact, Some(Permit::new(folder, Right::WithoutDefaultAcl).into()))
         };
         assert_eq!(found(&output), expected(above), "the folder would inherit it");
         fs::create_dir(&output.folder).unwrap();

@@ -40,7 +40,7 @@ fn no_failure(now: Timestamp) -> Alert {
     let at = |distance| now.checked_add(distance).ok();
     Alert {
         certificate: NamespacedName::new("default", "test"),
-        message: "This is a test by certctl check alerts: no certificate has failed".to_owned(),
+        message: "This is a test of the hook: no certificate has failed".to_owned(),
         attempts: 1,
         next_attempt: at(SignedDuration::from_hours(1)),
         not_after: at(SignedDuration::from_hours(20 * 24)),

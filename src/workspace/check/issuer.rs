@@ -8,10 +8,9 @@ use super::known::Known;
 use super::names::{Wanting, wanting};
 use crate::acme::AcmeError;
 use crate::engine::{ProviderAccess, dns_api};
-use crate::manifest::SecretError;
 use crate::probe::{Caa, LookupError, Resolver, locate};
 use crate::resource::dns01::record_name;
-use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, SolverKind};
+use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, Obstacle, SolverKind};
 use crate::solver::dns01::ProviderError;
 use crate::workspace::run::USER_AGENT;
 
@@ -46,7 +45,7 @@ pub enum CaaVerdict {
 pub struct CheckedProvider {
     pub name: String,
     /// What it answers; else the failure of an issuance, with the reason.
-    pub answer: Result<String, (FailureClass, String)>,
+    pub answer: Result<String, (FailureClass, Obstacle)>,
 }
 
 impl IssuerCheck {
@@ -141,7 +140,7 @@ impl CheckedProvider {
         dns01: &Dns01,
         resolver: &Rc<Resolver>,
         name: &DnsName,
-    ) -> Result<String, (FailureClass, String)> {
+    ) -> Result<String, (FailureClass, Obstacle)> {
         let settings = known.workspace.settings();
         let reached = ProviderAccess {
             environment: &*settings.environment,
@@ -151,19 +150,13 @@ impl CheckedProvider {
         };
         let access = known.access(wanting.issuer);
         let opened = access.provider(&dns01.provider, &reached);
-        let remedy = || {
+        let fix = || {
             let secrets = dns01.provider.credentials();
-            secrets.iter().find_map(|secret| match access.secret(secret) {
-                Err(SecretError::Loose(loose)) => loose.remedy(),
-                Ok(_) | Err(_) => None,
-            })
+            secrets.iter().find_map(|secret| access.secret(secret).err()?.obstacle().fix)
         };
         let unusable = |error: ProviderError| {
-            let text = match remedy() {
-                Some(remedy) => format!("{error}; to fix it: {remedy}"),
-                None => error.to_string(),
-            };
-            (FailureClass::Precondition, text)
+            let found = Obstacle::new(&error).with(error.fix().or_else(fix));
+            (FailureClass::Precondition, found)
         };
         let provider = opened.map_err(unusable)?;
         let strategy = dns01.cname_strategy.unwrap_or_default();
@@ -172,11 +165,11 @@ impl CheckedProvider {
         {
             Ok(found) => (found.name, found.zone),
             Err(error) if provider.needs_zone() || strategy == CnameStrategy::Follow => {
-                return Err((FailureClass::Validation, error.to_string()));
+                return Err((FailureClass::Validation, Obstacle::new(error)));
             }
             Err(_) => (record_name(name.base()), String::new()),
         };
-        let failed = |error: ProviderError| (FailureClass::Validation, error.to_string());
+        let failed = |error: ProviderError| (FailureClass::Validation, Obstacle::new(error));
         provider.check(&record, &zone).await.map_err(failed)
     }
 }

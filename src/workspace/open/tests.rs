@@ -106,6 +106,7 @@ impl Place {
                 limits: &[],
                 ignore_limits: false,
                 hooks: Hooks::default(),
+                words: |_| String::new(),
             },
             hook_timeout: Duration::ZERO,
             http01_listen: Vec::new(),

@@ -11,12 +11,15 @@
 mod command_line;
 mod declared;
 mod imports;
+mod literals;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use certctl::cli::args::VERBS;
 use declared::strays;
 use imports::{Import, imports};
+use literals::literals;
 use syn::visit::{self, Visit};
 use tree::{Tree, sources};
 
@@ -228,6 +231,51 @@ fn endings_become_an_exit_code_in_one_place() {
     let returning: Vec<&str> = returning.iter().map(String::as_str).collect();
     assert_eq!(returning, OF_EXIT_CODES);
     assert_eq!(making, BTreeSet::from(["src/cli/shell.rs: code_of".to_owned()]));
+}
+
+/// The commands in words in the literals of a file: ours, followed by one of these verbs, and those that
+/// change who may use a file, which `host` may name as programs.
+fn commands_in(path: &str, texts: &[String], verbs: &BTreeSet<String>) -> Vec<String> {
+    let is_plain = |c: char| !c.is_alphanumeric() && c != '-' && c != '_';
+    let is_command = |text: &&String| {
+        let words: Vec<&str> =
+            text.split_whitespace().map(|word| word.trim_matches(is_plain)).collect();
+        let is_ours = |two: &[&str]| two[0] == "certctl" && verbs.contains(two[1]);
+        let mut parts = text.split(is_plain);
+        words.windows(2).any(is_ours)
+            || (!path.starts_with("src/host/") && parts.any(|part| OF_RIGHTS.contains(&part)))
+    };
+    texts.iter().filter(is_command).map(|text| format!("{path}: {text}")).collect()
+}
+
+const OF_RIGHTS: [&str; 4] = ["sudo", "chown", "chmod", "setfacl"];
+
+#[test]
+fn no_command_in_words_stands_below_cli() {
+    let verbs: BTreeSet<String> =
+        (VERBS.tree)().get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
+    let tree = Tree::read();
+    let below = tree.files.iter().filter(|file| !file.path.starts_with("src/cli/"));
+    let found: Vec<String> =
+        below.flat_map(|file| commands_in(&file.path, &literals(&file.syntax), &verbs)).collect();
+    assert!(found.is_empty(), "an intent is a `Fix`:\n{}", found.join("\n"));
+}
+
+#[test]
+fn a_command_in_words_is_found_wherever_code_has_it() {
+    let text = "/// Run `certctl issue`, or chmod it.
+        #[derive(Error)] #[error(\"try certctl issue {0}\")] struct Fault(u8);
+        const LINE: &str = \"certctl reads this\";
+        fn line() -> String { format!(\"{}chmod 0640 {}\", own(\"by sudo\"), 1) }
+        #[cfg(test)] mod tests { const OF_TESTS: &str = \"certctl issue web\"; }";
+    let texts = literals(&syn::parse_file(text).unwrap());
+    let verbs = BTreeSet::from(["issue".to_owned()]);
+    let expected = ["try certctl issue {0}", "{}chmod 0640 {}", "by sudo"];
+    assert_eq!(
+        commands_in("src/store/output.rs", &texts, &verbs),
+        expected.map(|text| format!("src/store/output.rs: {text}"))
+    );
+    assert_eq!(commands_in("src/host/rights.rs", &texts, &verbs).len(), 1);
 }
 
 #[test]

@@ -426,6 +426,7 @@ pub(crate) fn options() -> Options {
         limits: &[],
         ignore_limits: false,
         hooks: Hooks::default(),
+        words: |_| String::new(),
     }
 }
 

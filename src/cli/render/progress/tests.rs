@@ -121,7 +121,7 @@ fn name(name: &str) -> NamespacedName {
 }
 
 fn failed(certificate: &str) -> Ended {
-    let cause = Cause::Local { message: "no\u{1b}[2J".into() };
+    let cause = Cause::local("no\u{1b}[2J");
     let failure = Failure::new(FailureClass::Validation, Doing::Nothing, cause);
     Ended::new(name(certificate), Ending::Failed { failure, attempts: Some(1), next_attempt: None })
 }

@@ -293,9 +293,9 @@ fn deferred(urgent: Option<FailureClass>) -> Ended {
         why: Deferral::Backoff { attempts: 1 },
         urgent,
     };
-    let message = "www.example.com: no such name".into();
+    let message = "www.example.com: no such name";
     let last_failure =
-        Some(Failure::new(FailureClass::Validation, Doing::Nothing, Cause::Local { message }));
+        Some(Failure::new(FailureClass::Validation, Doing::Nothing, Cause::local(message)));
     let not_after = urgent.map(|_| at("2026-11-20T03:12:09Z"));
     ended(ending, Evidence { last_failure, not_after, ..Evidence::default() })
 }
@@ -525,7 +525,7 @@ fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
     let csr = at_the_ca(Doing::Finalize, CaFault::Refused, url, Some(csr), "");
     let (url, why) = ("https://ca.test/directory", "connection refused");
     let transport = at_the_ca(Doing::CreateOrder, CaFault::Unreachable, url, None, why);
-    let full = Failure::of(Doing::Nothing, Cause::State { message: "x: no space left".into() });
+    let full = Failure::of(Doing::Nothing, Cause::state("x: no space left"));
     let secret = Cause::precondition("no secret x");
     let secret = Failure::of(Doing::Nothing, secret);
     let cases = vec![

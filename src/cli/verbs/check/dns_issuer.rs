@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::cli::words::fix;
 use crate::resource::FailureClass;
 use crate::workspace::check::{CaaVerdict, CheckedProvider, IssuerCheck};
 
@@ -45,7 +46,7 @@ impl Judged {
                 readable: answer.is_ok(),
                 result: match answer {
                     Ok(answer) => answer.clone(),
-                    Err((_, why)) => why.clone(),
+                    Err((_, why)) => why.fact.clone(),
                 },
             }),
         }
@@ -82,7 +83,11 @@ pub(super) fn way_out(check: &IssuerCheck) -> Option<String> {
     let failure = check.failure()?;
     let is_unreadable = check.provider.as_ref().is_some_and(|provider| provider.answer.is_err());
     Some(match (is_unreadable, failure) {
-        (true, FailureClass::Precondition) => "certctl doctor".to_owned(),
+        (true, FailureClass::Precondition) => {
+            let answer = check.provider.as_ref().and_then(|one| one.answer.as_ref().err());
+            let fix = answer.and_then(|(_, found)| found.fix.as_ref());
+            fix.map_or_else(|| "certctl doctor".to_owned(), fix::worded)
+        }
         (true, _) => {
             "correct the credentials: certctl explain issuer.spec.acme.solvers.dns01".to_owned()
         }

@@ -17,6 +17,7 @@ use crate::cli::render::text::Text;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
+use crate::cli::words::fix::{self, WAYS_OF_WEBROOT};
 use crate::resource::{
     AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
 };
@@ -195,9 +196,9 @@ fn way_out(check: &HttpCheck) -> Option<String> {
         return None;
     }
     match (&check.webroot, &check.listener) {
-        (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(ToString::to_string),
+        (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(fix::worded),
         (None, Some(Err(PortError::Listen(error)))) => {
-            return Some(way_out_of(error).to_string());
+            return Some(fix::worded(&way_out_of(error)));
         }
         (None, Some(Err(PortError::Address(_)))) => {
             return Some(HELP.to_owned());
@@ -378,19 +379,9 @@ struct WebrootItem<'a> {
     error: Option<&'a String>,
 }
 
-/// What helps where no web server has the port of a webroot.
-pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
-     without one, leave out certctl/http01-webroot, and certctl answers itself";
-
-/// What helps where the listener cannot listen, in one sentence or command.
+/// What helps where the listener cannot listen.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
-    match error {
-        ListenError::NoPermission { .. } => Fix::Advice(WAY_WITHOUT_PERMISSION.to_owned()),
-        ListenError::InUse { .. }
-        | ListenError::Io { .. }
-        | ListenError::Thread { .. }
-        | ListenError::Inherited { .. } => Fix::Command(HELP.to_owned()),
-    }
+    Fix::FreePort { is_denied: matches!(error, ListenError::NoPermission { .. }) }
 }
 
 /// A CA connects to another port than this check did.
@@ -409,8 +400,6 @@ const NOT_KNOWN: &str = "not known: whether the CA's own requests get here (fire
                          it sees)";
 /// It reads no folder, so that it needs none of the flags that were typed.
 const HELP: &str = "certctl help port-80";
-const WAY_WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port \
-                                      below 1024 needs; other ways: certctl help port-80";
 
 #[cfg(test)]
 mod tests {

@@ -17,9 +17,9 @@ use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::check::{Trial, trials};
 use crate::cli::verbs::doctor;
+use crate::cli::words::fix::install_example;
 use crate::cli::words::hint::{Hint, short};
 use crate::engine::inputs::names_of;
-use crate::engine::install_example;
 use crate::engine::precondition::of_output;
 use crate::manifest::{Loaded, is_component};
 use crate::resource::{
@@ -112,7 +112,7 @@ pub(super) fn certificate(
     if issuer.is_some_and(|issuer| needs_usual_port(args, issuer))
         && let Some(found) = doctor::usual_port(shell, &placed.name)
     {
-        doctor::print_finding(shell, &found);
+        shell.output.print(&Message::of_finding(&found));
     }
     let missing = missing_programs(&file).into_iter().map(|path| {
         let write = || format!("# write the program {} (certctl help hooks)", path.display());

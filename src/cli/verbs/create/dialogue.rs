@@ -33,8 +33,8 @@ use crate::cli::shell::Shell;
 use crate::cli::verbs::check::{Trial, trials};
 use crate::cli::verbs::doctor;
 use crate::engine::{examples, programs_in};
+use crate::host::rights::{closed_to, user_name};
 use crate::resource::{Issuer, Settings, host_of, lets_encrypt, readable_terms};
-use crate::trust::{closed_to, user_name};
 use crate::workspace::check::{ListenError, Port, PortError, WebServer, is_of_this_host};
 
 /// Asks the questions but for the last one.

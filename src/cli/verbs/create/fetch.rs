@@ -12,7 +12,6 @@ use crate::cli::render::text::Text;
 use crate::cli::run::{endings_of, run};
 use crate::cli::shell::Shell;
 use crate::cli::targets::open;
-use crate::cli::verbs::orphans::place;
 use crate::cli::words::time;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
@@ -21,6 +20,7 @@ use crate::pki;
 use crate::report::{self as ran, Report};
 use crate::resource::FailureClass;
 use crate::resource::{Certificate, NamespacedName};
+use crate::workspace::unmanaged::published_at;
 use crate::workspace::{Job, Workspace, one_off};
 
 /// Orders the certificate, and writes key and chain.
@@ -126,7 +126,7 @@ async fn is_owed(
     let orders = workspace.orders(name).await?;
     let owing: Vec<_> = orders.iter().filter(|order| order.owes_clean_up()).collect();
     let left: Vec<String> =
-        owing.iter().flat_map(|order| &order.challenges).filter_map(place).collect();
+        owing.iter().flat_map(|order| &order.challenges).filter_map(published_at).collect();
     if !left.is_empty() {
         shell.output.talk(
             Level::Warn,

@@ -21,8 +21,9 @@ use crate::cli::verbs::check::check_dns;
 use crate::cli::verbs::doctor;
 use crate::cli::verbs::issue::IssueArgs;
 use crate::cli::verbs::rehearse::{RehearseArgs, rehearse};
-use crate::engine::install_example;
-use crate::resource::{FailureClass, Fix};
+use crate::cli::words::fix::install_example;
+use crate::cli::words::hint::Hint;
+use crate::resource::FailureClass;
 use crate::trust::quoted;
 
 /// The last answer.
@@ -111,7 +112,9 @@ fn last(
 fn has_obstacles(draft: &Draft, certificate: &File, shell: &mut Shell) -> Result<bool, CliError> {
     let found = obstacles(&draft.args, &certificate.loaded, shell)?;
     for one in found {
-        if let Some(Fix::Command(line)) = one.fix.filter(|_| shell.environment.is_root()) {
+        if let Some(Hint::Shell(line)) =
+            one.fix.filter(|_| shell.environment.is_root()).map(Hint::from)
+        {
             shell.output.talk(Level::Info, format!("  {}", escape(&line)));
             run(&line, b"", true)?;
         }

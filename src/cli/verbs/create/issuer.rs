@@ -17,11 +17,12 @@ use crate::cli::render::message::Message;
 use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::doctor;
+use crate::cli::words::fix::sudo_on_own;
 use crate::cli::words::hint::Hint;
 use crate::pki::Bundle;
 use crate::resource::Issuer;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
-use crate::trust::{quoted, sudo_on_own};
+use crate::trust::quoted;
 
 /// `certctl create issuer`.
 #[derive(Debug, Default, Args)]

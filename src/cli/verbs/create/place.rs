@@ -18,12 +18,14 @@ use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
 use crate::cli::render::text::Text;
 use crate::cli::shell::Shell;
+use crate::cli::words::fix::sudo_on_own;
 use crate::cli::words::hint::Hint;
 use crate::engine::ports::StoreError;
+use crate::host::rights;
 use crate::manifest::{self, Loaded, Source, nearest_by};
 use crate::resource::{Certificate, is_dns_subdomain};
 use crate::store::atomic;
-use crate::trust::{Walk, quoted, sudo_on_own};
+use crate::trust::{Walk, quoted};
 
 /// Where a package installs the output of `certctl schema`.
 const SCHEMA: &str = "/usr/share/certctl/certctl.schema.json";
@@ -211,7 +213,7 @@ impl File {
         let there = absolute(folder).map_err(|_| missing(folder))?;
         walk.folder(&there).map_err(|error| {
             let refused = CliError::new(ExitCode::Manifest, &error);
-            error.remedy().map_or(refused.clone(), |remedy| refused.hinted(remedy))
+            CliError { hint: rights::trusted(&error).map(Hint::from), ..refused }
         })?;
         match atomic::write_once(&self.placed.path(), self.text.as_bytes(), 0o644) {
             Ok(true) => Ok(()),

@@ -7,12 +7,11 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::finding::Finding;
 use crate::cli::render::report::short;
 use crate::cli::words::time;
 use crate::manifest::Loaded;
 use crate::pki::Bundle;
-use crate::resource::{Issuer, LeafFacts, Obstacle};
+use crate::resource::{Finding, Fix, Issuer, LeafFacts, Obstacle, Setting};
 
 /// Those that have expired, or will soon, and beside which none is valid longer.
 pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
@@ -36,7 +35,7 @@ pub(super) fn unverified(loaded: &Loaded) -> impl Iterator<Item = Finding> {
         let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
         let fact =
             format!("{kind} {name}: skipTLSVerify is set: an attacker can impersonate this CA");
-        Finding::warning("CA", Obstacle::new(fact).advice("set caBundle instead"))
+        Finding::warning("CA", Obstacle::new(fact).with(Fix::Set(Setting::CaBundle)))
     })
 }
 
@@ -54,9 +53,7 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
         not_after.strftime("%F"),
         time::relative(*not_after, now)
     );
-    let advice = "add the new root of the CA's server beside it; certctl accepts this one until the CA has \
-                  another, clients that have it as a root do not";
-    let obstacle = Obstacle::new(fact).advice(advice);
+    let obstacle = Obstacle::new(fact).with(Fix::Set(Setting::NextRoot));
     let subject = "CA";
     Some(if left <= URGENT {
         Finding::wrong(subject, obstacle)
@@ -72,9 +69,9 @@ const URGENT: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
     use crate::manifest::{Options, Source, load};
+    use crate::resource::Severity;
 
     fn root((year, month, day): (i32, u8, u8)) -> String {
         let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();
@@ -104,14 +101,14 @@ mod tests {
         let now = "2026-11-21T00:00:00Z".parse().unwrap();
         for (not_after, expected) in [
             (&[(2027, 3, 1)][..], None),
-            (&[(2027, 1, 1)], Some((Verdict::Warning, "expires 2027-01-01, in 41d"))),
-            (&[(2026, 12, 21)], Some((Verdict::Wrong, "expires 2026-12-21, in 30d"))),
-            (&[(2026, 11, 1)], Some((Verdict::Wrong, "expired 2026-11-01, 20d ago"))),
+            (&[(2027, 1, 1)], Some((Severity::Warning, "expires 2027-01-01, in 41d"))),
+            (&[(2026, 12, 21)], Some((Severity::Wrong, "expires 2026-12-21, in 30d"))),
+            (&[(2026, 11, 1)], Some((Severity::Wrong, "expired 2026-11-01, 20d ago"))),
             // Its successor is there.
             (&[(2027, 1, 1), (2036, 1, 1)], None),
         ] {
             let found = expiring(&manifest(not_after), now);
-            let verdicts: Vec<_> = found.iter().map(|one| one.verdict).collect();
+            let verdicts: Vec<_> = found.iter().map(|one| one.severity).collect();
             let expected_verdicts: Vec<_> = expected.iter().map(|(verdict, _)| *verdict).collect();
             assert_eq!(verdicts, expected_verdicts, "{not_after:?}");
             for (one, (_, words)) in found.iter().zip(expected) {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::finding::Finding;
 use crate::cli::render::report::short;
 use crate::cli::verbs::check::{account_line, clock_line, refusal, roots_end};
-use crate::resource::{AccountIdentity, Issuer, Obstacle};
+use crate::resource::{AccountIdentity, Check, Finding, Fix, Issuer, Obstacle, Schedule};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 
 /// One clock, each CA, and the accounts there.
@@ -47,8 +46,8 @@ fn answers(issuer: &Issuer) -> String {
 }
 
 fn refused(issuer: &Issuer, why: &str) -> Finding {
-    let line = format!("certctl check acme {}", short(&issuer.metadata.key()));
-    Finding::wrong("CA", Obstacle::new(why).certctl(line))
+    let check = Check::Acme(short(&issuer.metadata.key()));
+    Finding::wrong("CA", Obstacle::new(why).with(Fix::Check(check)))
 }
 
 fn account(issuer: &Issuer, state: &AccountState) -> Finding {
@@ -57,12 +56,11 @@ fn account(issuer: &Issuer, state: &AccountState) -> Finding {
     if state.is_well() {
         return Finding::well("account", fact);
     }
-    let line = format!("certctl account show {name}");
-    Finding::wrong("account", Obstacle::new(fact).certctl(line))
+    Finding::wrong("account", Obstacle::new(fact).with(Fix::Check(Check::Account(name))))
 }
 
 fn clock(ahead: i64, fact: String) -> Finding {
-    let obstacle = || Obstacle::new(&fact).command("timedatectl set-ntp true");
+    let obstacle = || Obstacle::new(&fact).with(Fix::Schedule(Schedule::SetClock));
     match ahead.unsigned_abs() {
         0..=UNSEEN => Finding::well("clock", fact),
         seconds if seconds <= HARMLESS => Finding::warning("clock", obstacle()),
@@ -77,24 +75,21 @@ const HARMLESS: u64 = 300;
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
+    use crate::resource::Severity;
 
     #[test]
     fn a_clock_is_wrong_from_five_minutes_on() {
         for (ahead, verdict) in [
-            (0, Verdict::Well),
-            (-2, Verdict::Well),
-            (3, Verdict::Warning),
-            (-300, Verdict::Warning),
-            (301, Verdict::Wrong),
-            (i64::MIN, Verdict::Wrong),
+            (0, Severity::Well),
+            (-2, Severity::Well),
+            (3, Severity::Warning),
+            (-300, Severity::Warning),
+            (301, Severity::Wrong),
+            (i64::MIN, Severity::Wrong),
         ] {
             let found = clock(ahead, "behind".to_owned());
-            assert_eq!(
-                (found.verdict, found.remedy.is_some()),
-                (verdict, verdict != Verdict::Well)
-            );
+            assert_eq!((found.severity, found.fix.is_some()), (verdict, verdict != Severity::Well));
         }
     }
 }

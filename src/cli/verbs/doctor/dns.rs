@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::words::count::count;
 use crate::engine::inputs::names_of;
-use crate::resource::{DnsName, Identifier, Obstacle};
+use crate::resource::{Check, DnsName, Finding, Fix, Identifier, Obstacle, Setting};
 use crate::workspace::Settings;
 use crate::workspace::check::DnsError;
 
@@ -65,12 +64,11 @@ fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
         // What is proven by a TXT record needs no address.
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
-            let obstacle = Obstacle::new(error).certctl(format!("certctl check http {name}"));
+            let obstacle = Obstacle::new(error).with(Fix::Check(Check::Http(name.to_string())));
             Some(Refusal { is_of_servers: false, obstacle })
         }
         DnsError::Failed { .. } => {
-            let obstacle = Obstacle::new(error)
-                .advice("name a server that answers in /etc/resolv.conf, or by --resolver");
+            let obstacle = Obstacle::new(error).with(Fix::Set(Setting::Resolver));
             Some(Refusal { is_of_servers: true, obstacle })
         }
     }

@@ -8,19 +8,16 @@ use std::path::Path;
 use nix::unistd::User;
 use rustix::fs::{Access, AtFlags, CWD};
 
-use super::finding::Finding;
 use crate::cli::environment::SYSTEM_STATE;
-use crate::cli::error::{CliError, command_for_entry};
 use crate::cli::folders;
 use crate::cli::shell::Shell;
 use crate::cli::words::count::count;
-use crate::cli::words::hint::Hint;
 use crate::engine::ports::StoreError;
+use crate::host::rights::{self, user_name};
 use crate::host::scheduler::Units;
 use crate::manifest::{self, Diagnostic, Loaded};
-use crate::resource::Obstacle;
+use crate::resource::{Check, Creation, Finding, Fix, Obstacle, Permit, Right, Setting};
 use crate::store::{OpenMode, StateDirectory};
-use crate::trust::{Remedy, command_for_owner, command_for_reading, quoted, user_name};
 
 /// The folder of manifests, and `config.toml` in it.
 pub(super) fn config(shell: &Shell) -> Vec<Finding> {
@@ -33,26 +30,28 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
         Ok(_) => Finding::well("config", shown),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let obstacle = Obstacle::new(format_args!("there is no folder {shown}"));
-            Finding::warning("config", obstacle.command(format!("mkdir -p {}", quoted(&config))))
+            Finding::warning(
+                "config",
+                obstacle.with(Fix::Permit(Permit::new(config.as_path(), Right::Folders))),
+            )
         }
         Err(error) => {
             let obstacle = Obstacle::new(format_args!("cannot read {shown}: {error}"));
             let is_denied = error.kind() == ErrorKind::PermissionDenied;
-            let line = match &shell.acts_as {
+            let fix = match &shell.acts_as {
                 _ if !is_denied => None,
                 // Root needs no other user to type it.
-                Some(_) => command_for_reading(&config),
-                None => Some(folders::as_root(shell, DOCTOR)),
+                Some(_) => rights::reading(&config).map(Fix::Permit),
+                None => Some(Fix::Again(None)),
             };
-            let found = line.map_or(obstacle.clone(), |line| obstacle.command(line));
-            return vec![Finding::wrong("config", found)];
+            return vec![Finding::wrong("config", obstacle.with(fix))];
         }
     };
     let unread = folders::unread(shell).map(|path| {
         let obstacle = Obstacle::new(format_args!(
             "this user's commands do not read {path}, which the scheduled runs use"
         ));
-        Finding::warning("config", obstacle.command(folders::sudo(DOCTOR)))
+        Finding::warning("config", obstacle.with(Fix::Again(None)))
     });
     let mistakes = shell.config.mistakes.iter().map(config_file);
     [folder].into_iter().chain(unread).chain(mistakes).collect()
@@ -60,18 +59,14 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
 
 /// A mistake in `config.toml`.
 fn config_file(mistake: &Diagnostic) -> Finding {
-    let Diagnostic { path, line, field, message, suggestion, help, .. } = mistake;
+    let Diagnostic { path, line, field, message, suggestion, help, fix, .. } = mistake;
     let place = if *line == 0 { String::new() } else { format!(":{line}") };
     let field = if field.is_empty() { String::new() } else { format!(" {field}:") };
-    let obstacle = Obstacle::new(format_args!("{}{place}:{field} {message}", path.display()));
-    let suggestion = suggestion.as_ref().map(|word| format!("write {word}"));
-    Finding::wrong(
-        "config.toml",
-        match suggestion.or_else(|| help.clone()) {
-            Some(advice) => obstacle.advice(advice),
-            None => obstacle,
-        },
-    )
+    let suggestion = suggestion.clone().map(|word| Fix::Set(Setting::Value(word)));
+    let help = help.as_ref().filter(|_| suggestion.is_none());
+    let help = help.map(|help| format!("; {help}")).unwrap_or_default();
+    let fact = format!("{}{place}:{field} {message}{help}", path.display());
+    Finding::wrong("config.toml", Obstacle::new(fact).with(suggestion.or_else(|| fix.clone())))
 }
 
 /// What the folder of manifests has; `None` where it cannot be read.
@@ -86,12 +81,12 @@ fn in_folder(loaded: &Loaded) -> Finding {
     let certificates = loaded.certificates.len();
     if errors > 0 {
         let obstacle = Obstacle::new(count(errors, "error"));
-        return Finding::wrong("manifests", obstacle.certctl("certctl validate"));
+        return Finding::wrong("manifests", obstacle.with(Fix::Check(Check::Manifests)));
     }
     if certificates == 0 {
         return Finding::warning(
             "manifests",
-            Obstacle::new("no Certificate yet").certctl("certctl create"),
+            Obstacle::new("no Certificate yet").with(Fix::Create(Creation::Certificate)),
         );
     }
     let issuers = count(loaded.issuers.len(), "Issuer");
@@ -115,8 +110,8 @@ pub(super) fn state(shell: &Shell) -> Finding {
     let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
     match opened.and_then(|state| state.check_entries()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
-        Ok(()) => absent(shell, &path),
-        Err(error) => refused(shell, error),
+        Ok(()) => absent(&path),
+        Err(error) => refused(&error),
     }
 }
 
@@ -131,7 +126,7 @@ fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
         user_name(owner),
         user.name
     ));
-    let obstacle = obstacle.command(command_for_owner(path, wanted, true));
+    let obstacle = obstacle.with(Fix::Permit(rights::of_owner(path, wanted, true)));
     Some(if is_scheduled {
         Finding::wrong("state", obstacle)
     } else {
@@ -141,7 +136,7 @@ fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
 }
 
 /// A state that is not there: the first run makes it, where it can.
-fn absent(shell: &Shell, path: &Path) -> Finding {
+fn absent(path: &Path) -> Finding {
     let shown = path.display();
     let above = path.ancestors().skip(1).find(|above| above.exists()).unwrap_or(Path::new("."));
     let access = Access::WRITE_OK | Access::EXEC_OK;
@@ -154,38 +149,22 @@ fn absent(shell: &Shell, path: &Path) -> Finding {
             let above = above.display();
             let obstacle =
                 Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
-            Finding::wrong("state", obstacle.command(folders::as_root(shell, DOCTOR)))
+            Finding::wrong("state", obstacle.with(Fix::Again(None)))
         }
     }
 }
 
-fn refused(shell: &Shell, error: StoreError) -> Finding {
+fn refused(error: &StoreError) -> Finding {
     // Not even as root can this process act as the owner.
-    let is_of_root = matches!(&error, StoreError::ForeignOwner { us: 0, .. });
-    let entry = error.wrong_entry().as_ref().and_then(command_for_entry);
-    if let Some(Remedy { line, look: None }) = entry {
-        return Finding::wrong("state", Obstacle::new(error).command(line));
-    }
-    let CliError { message, hint, .. } = CliError::from(error);
-    let found = Obstacle::new(message);
-    Finding::wrong(
-        "state",
-        match hint {
-            Some(Hint::Again(_)) if is_of_root => found,
-            Some(Hint::Again(_)) => found.command(folders::as_root(shell, DOCTOR)),
-            Some(hint) => found.advice(hint.to_string()),
-            None => found,
-        },
-    )
+    let is_of_root = matches!(error, StoreError::ForeignOwner { us: 0, .. });
+    let fix = error.fix().filter(|fix| !(is_of_root && matches!(fix, Fix::Again(_))));
+    Finding::wrong("state", Obstacle::new(error).with(fix))
 }
-
-const DOCTOR: &str = " doctor";
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
-    use crate::resource::Fix;
+    use crate::resource::Severity;
 
     #[test]
     fn a_state_that_is_not_of_the_user_of_the_service_is_given_to_it() {
@@ -197,7 +176,7 @@ mod tests {
         assert_eq!(of_another(&state.join("missing"), &own, true), None);
         let other = if owner == 0 { "daemon" } else { "root" };
         let other = User::from_name(other).unwrap().unwrap();
-        for (is_scheduled, verdict) in [(true, Verdict::Wrong), (false, Verdict::Warning)] {
+        for (is_scheduled, verdict) in [(true, Severity::Wrong), (false, Severity::Warning)] {
             let found = of_another(state, &other, is_scheduled).unwrap();
             let fact = format!(
                 "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
@@ -205,10 +184,9 @@ mod tests {
                 own.name,
                 other.name
             );
-            assert_eq!((found.verdict, found.fact), (verdict, fact));
-            let Some(Fix::Command(line)) = found.remedy else { panic!("no command") };
-            let expected = format!("chown -R {}:", other.name);
-            assert!(line.contains(&expected) && line.ends_with(state.to_str().unwrap()), "{line}");
+            assert_eq!((found.severity, found.fact), (verdict, fact));
+            let of_other = rights::of_owner(state, other.uid.as_raw(), true);
+            assert_eq!(found.fix, Some(of_other.into()));
         }
     }
 }

@@ -6,17 +6,17 @@ use std::path::Path;
 
 use futures_util::future::join_all;
 
-use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::verbs::check::{
-    REDIRECT, Served, Trial, Unserved, WAYS_OF_WEBROOT, trial_in_run, way_out_of,
-};
+use crate::cli::verbs::check::{REDIRECT, Served, Trial, Unserved, trial_in_run, way_out_of};
 use crate::cli::verbs::timer::service_may_listen;
 use crate::cli::words::count::{count, names};
 use crate::engine::Task;
-use crate::resource::{Identifier, NamespacedName, Obstacle, Settings};
+use crate::resource::{
+    Check, Finding, Fix, Identifier, NamespacedName, Obstacle, Schedule, Setting, Settings,
+    Severity,
+};
 use crate::solver::http01::check_webroot;
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{ListenError, Port, WebServer};
@@ -62,7 +62,7 @@ pub(in crate::cli) fn blocking(
     let needed = needed(shell, &uses).into_iter().filter(|one| one.of_service(shell).is_none());
     let found = needed.map(|one| {
         let found = port(&one, is_hidden());
-        let found = if one.denied().is_some() { found.into_warning() } else { found };
+        let found = if one.denied().is_some() { warning(found) } else { found };
         (found, one)
     });
     let found = found.filter(|(found, one)| found.is_wrong() || one.denied().is_some());
@@ -76,9 +76,13 @@ pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<F
     if found.of_service(shell).is_some() { None } else { in_the_way(&found) }
 }
 
+fn warning(found: Finding) -> Finding {
+    Finding { severity: Severity::Warning, ..found }
+}
+
 fn in_the_way(found: &Needed) -> Option<Finding> {
     let found = port(found, is_hidden());
-    found.is_wrong().then(|| found.into_warning())
+    found.is_wrong().then(|| warning(found))
 }
 
 /// Whether the processes of other users are hidden: then that of a port that is in use is one of
@@ -157,7 +161,7 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
         {
             let fact = format!("{}; correct if certctl.socket is active", needed(error));
             let obstacle = Obstacle::new(fact);
-            Finding::unknown("HTTP-01", obstacle.command("systemctl status certctl.socket"))
+            Finding::unknown("HTTP-01", obstacle.with(Fix::Schedule(Schedule::Socket)))
         }
         Port::Refused(error @ ListenError::InUse { holder: Some(holder), .. })
             if holder.is_certctl =>
@@ -173,7 +177,7 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
             } else {
                 needed(error)
             };
-            Finding::wrong("HTTP-01", Obstacle { fact, fix: Some(way_out_of(error)) })
+            Finding::wrong("HTTP-01", Obstacle::new(fact).with(way_out_of(error)))
         }
         Port::Unknown(why) => Finding::unknown("HTTP-01", Obstacle::new(why)),
     }
@@ -245,9 +249,9 @@ fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) 
     }
     let found = unserved.into_iter().map(|(subject, Unserved { name, why, is_of_host }, of)| {
         let found = Obstacle::new(format!("{}: {why}", names(&of)));
-        let found = found.certctl(format!("certctl check http {name}"));
+        let found = found.with(Fix::Check(Check::Http(name.to_string())));
         let finding = Finding::wrong(subject, found);
-        if is_of_host { finding } else { finding.into_warning() }
+        if is_of_host { finding } else { warning(finding) }
     });
     let found: Vec<Finding> = found.collect();
     if !found.is_empty() || number == 0 {
@@ -276,7 +280,7 @@ fn without_server(port: u16, what: &str) -> Option<Finding> {
             format!("{holder} has port {port}, not a web server that serves {what}")
         }
     };
-    Some(Finding::warning("webroot", Obstacle::new(fact).advice(WAYS_OF_WEBROOT)))
+    Some(Finding::warning("webroot", Obstacle::new(fact).with(Fix::Set(Setting::Webroot))))
 }
 
 /// Each costs a request.
@@ -289,7 +293,6 @@ fn list(addresses: &[SocketAddr]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
     use crate::workspace::check::Holder;
 
@@ -302,7 +305,7 @@ mod tests {
         drop(server);
         let found = without_server(port, "/srv").unwrap();
         let fact = format!("nothing listens on port {port} of this host to serve /srv");
-        assert_eq!((found.verdict, found.fact), (Verdict::Warning, fact));
+        assert_eq!((found.severity, found.fact), (Severity::Warning, fact));
     }
 
     fn served(name: &str, is_redirected: bool) -> (&'static str, Trial) {
@@ -336,9 +339,9 @@ mod tests {
         });
         let tried = unserved.into_iter().chain([served("d.example.com", false)]);
         let found = verdicts(tried, 0);
-        let found: Vec<_> = found.iter().map(|one| (one.verdict, one.fact.as_str())).collect();
-        let wrong = (Verdict::Wrong, "a.example.com, c.example.com: nothing listens");
-        assert_eq!(found, [wrong, (Verdict::Warning, "b.example.com: no server answers")]);
+        let found: Vec<_> = found.iter().map(|one| (one.severity, one.fact.as_str())).collect();
+        let wrong = (Severity::Wrong, "a.example.com, c.example.com: nothing listens");
+        assert_eq!(found, [wrong, (Severity::Warning, "b.example.com: no server answers")]);
     }
 
     #[test]
@@ -351,42 +354,42 @@ mod tests {
         let needed =
             |port| Needed { port, certificates: vec![NamespacedName::new("default", "web")] };
         for (port, verdict, of_host, fact) in [
-            (usable(Vec::new()), Verdict::Well, true, "[::]:80 is free"),
+            (usable(Vec::new()), Severity::Well, true, "[::]:80 is free"),
             (
                 usable(vec![certctl.clone()]),
-                Verdict::Well,
+                Severity::Well,
                 true,
                 "[::]:80 is shared with certctl (pid 812)",
             ),
             (
                 in_use(Some(Holder::new("nginx", 812))),
-                Verdict::Wrong,
+                Severity::Wrong,
                 true,
                 "[::]:80 is in use by nginx (pid 812); needed by web",
             ),
-            (in_use(None), Verdict::Wrong, true, "[::]:80 is in use; needed by web"),
+            (in_use(None), Severity::Wrong, true, "[::]:80 is in use; needed by web"),
             (
                 in_use(Some(certctl)),
-                Verdict::Warning,
+                Severity::Warning,
                 true,
                 "[::]:80 is in use by certctl (pid 812); needed by web; a run waits for it",
             ),
             (
                 in_use(Some(Holder::new("systemd", 1))),
-                Verdict::Unknown,
+                Severity::Unknown,
                 true,
                 "[::]:80 is in use by systemd (pid 1); needed by web; correct if certctl.socket is \
                  active",
             ),
             (
                 Port::Refused(ListenError::NoPermission { addr }),
-                Verdict::Wrong,
+                Severity::Wrong,
                 false,
                 "no permission to listen on [::]:80; needed by web",
             ),
         ] {
             let found = needed(port);
-            let Finding { verdict: found_verdict, fact: found_fact, .. } =
+            let Finding { severity: found_verdict, fact: found_fact, .. } =
                 super::port(&found, false);
             assert_eq!(
                 (found_verdict, found.denied().is_none(), found_fact.as_str()),
@@ -412,7 +415,7 @@ mod tests {
         let denied = || needed(Port::Refused(ListenError::NoPermission { addr }));
         let found = in_the_way(&denied()).unwrap();
         let fact = "no permission to listen on [::]:80; needed by web";
-        assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Warning, fact));
+        assert_eq!((found.severity, found.fact.as_str()), (Severity::Warning, fact));
         let free = Port::Usable { addresses: vec![addr], sharers: Vec::new() };
         assert_eq!(in_the_way(&needed(free)), None);
     }

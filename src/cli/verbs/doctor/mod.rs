@@ -8,11 +8,10 @@
 mod bundle;
 mod ca;
 mod dns;
-mod finding;
 mod folder;
 mod http01;
 mod need;
-mod page;
+pub(in crate::cli) mod page;
 mod schedule;
 mod served;
 mod usage;
@@ -25,25 +24,20 @@ use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
 use crate::cli::global::Format;
 use crate::cli::render::document::{self, Items};
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::render::text::{Paint, Text};
+use crate::cli::render::message::Message;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::check::{format_of, known};
 use crate::cli::verbs::status::Scene;
-use crate::cli::words::hint::Hint;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;
-use crate::resource::FailureClass;
-use crate::resource::NamespacedName;
+use crate::resource::{FailureClass, Finding, NamespacedName};
 use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
-pub(in crate::cli) use finding::Finding;
 pub(in crate::cli) use http01::blocking;
 use schedule::{Certificates, Starter, not_checked};
 pub(in crate::cli) use schedule::{NOT_REPORTED, alert_hook_of, scheduler, way_to_report};
@@ -188,7 +182,8 @@ pub(in crate::cli) fn usual_port(shell: &Shell, certificate: &str) -> Option<Fin
 fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     let text = match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
-            document::text(&Items { items: findings }, format)?
+            let items: Vec<page::Item<'_>> = findings.iter().map(page::Item::from).collect();
+            document::text(&Items { items: &items }, format)?
         }
         Format::Text | Format::Wide | Format::Name | Format::Prometheus => {
             return Ok(shell.page(page::page(findings))?);
@@ -200,7 +195,10 @@ fn print(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
 /// Prints findings below the result of another verb; where that is for programs, beside it.
 pub(in crate::cli) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(), CliError> {
     if shell.wants_document() {
-        findings.iter().filter(|one| one.is_wrong()).for_each(|one| print_finding(shell, one));
+        findings
+            .iter()
+            .filter(|one| one.is_wrong())
+            .for_each(|one| shell.output.print(&Message::of_finding(one)));
         return Ok(());
     }
     Ok(shell.page(page::page(findings))?)
@@ -209,21 +207,6 @@ pub(in crate::cli) fn add(shell: &mut Shell, findings: &[Finding]) -> Result<(),
 /// Warns of the roots in the `caBundle` of these Issuers that have expired, or will soon.
 pub(in crate::cli) fn warn_of_roots(loaded: &Loaded, shell: &mut Shell) {
     for found in bundle::expiring(loaded, SystemClock.now()) {
-        print_finding(shell, &found);
+        shell.output.print(&Message::of_finding(&found));
     }
-}
-
-/// Tells a finding beside the result of another verb.
-pub(in crate::cli) fn print_finding(shell: &mut Shell, finding: &Finding) {
-    let Finding { subject, fact, remedy, .. } = finding;
-    let (word, paint, level) = if finding.is_wrong() {
-        ("error", Paint::Bad, Level::Error)
-    } else {
-        ("warning", Paint::Warn, Level::Warn)
-    };
-    let message = format!("{}: {}", escape(subject), escape(fact));
-    let hint = remedy.clone().map(Hint::from);
-    let text = Text::led_by(word, paint, message.as_str()).trying(hint.as_ref());
-    let message = Message::new(level, text, &message);
-    shell.output.print(&message.with_some("hint", hint.as_ref().map(Hint::to_string)));
 }

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::words::count::names;
 use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;
-use crate::resource::{DeployTarget, Obstacle};
+use crate::resource::{DeployTarget, Finding, Obstacle};
 use crate::workspace::{Lack, Settings};
 
 /// What the Certificates name, of each kind.

@@ -1,28 +1,67 @@
 //! Findings as text: a line for each, what to do below it, and how many of which at the end.
 
-use super::finding::{Finding, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::Text;
 use crate::cli::words::count::count;
 use crate::cli::words::hint::Hint;
+use crate::resource::{Finding, Severity};
+
+/// A finding, for programs.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Finding")]
+pub(in crate::cli) struct Item<'a> {
+    /// What was checked, in a word or two.
+    subject: &'a str,
+    verdict: Severity,
+    /// What is known of it.
+    fact: &'a str,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<Remedy>,
+}
+
+/// What to do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Remedy {
+    /// A command line for a shell, as it stands.
+    Command(String),
+    /// A sentence.
+    Advice(String),
+}
+
+impl<'a> From<&'a Finding> for Item<'a> {
+    fn from(Finding { subject, severity, fact, fix }: &'a Finding) -> Self {
+        let remedy = fix.as_ref().map(|fix| match Hint::from(fix) {
+            Hint::Command(line) | Hint::Shell(line) => Remedy::Command(line),
+            hint @ (Hint::Commands(_) | Hint::Again(_) | Hint::Text(_)) => {
+                Remedy::Advice(hint.to_string())
+            }
+        });
+        Self { subject, verdict: *severity, fact, remedy }
+    }
+}
 
 /// The page.
 pub(super) fn page(findings: &[Finding]) -> Text {
     let longest = findings.iter().map(|one| one.subject.chars().count()).max().unwrap_or_default();
     let mut page = Text::default();
-    for Finding { subject, verdict, fact, remedy } in findings {
-        let (word, paint) = match verdict {
-            Verdict::Well => ("OK", Paint::Good),
-            Verdict::Warning => ("WARN", Paint::Warn),
-            Verdict::Wrong => ("FAIL", Paint::Bad),
-            Verdict::Unknown => ("?", Paint::Warn),
+    for Finding { subject, severity, fact, fix } in findings {
+        let (word, paint) = match severity {
+            Severity::Well => ("OK", Paint::Good),
+            Severity::Warning => ("WARN", Paint::Warn),
+            Severity::Wrong => ("FAIL", Paint::Bad),
+            Severity::Unknown => ("?", Paint::Warn),
         };
         page.paint(paint, word);
         let gap = WORD.saturating_sub(word.len());
         page.push(&format!("{:gap$}{:longest$}  ", "", escape(subject)));
         page.hang();
         page.push(&format!("{}\n", escape(fact)));
-        if let Some(hint) = remedy.clone().map(Hint::from) {
+        if let Some(hint) = fix.as_ref().map(Hint::from) {
             page.push(&format!("{:1$}try: ", "", WORD + longest + 2));
             page.hint(&hint);
             page.push("\n");
@@ -34,12 +73,12 @@ pub(super) fn page(findings: &[Finding]) -> Text {
 
 /// `12 checks: 8 ok, 3 failed, 1 unknown`.
 pub(super) fn tally(findings: &[Finding]) -> String {
-    let number = |verdict| findings.iter().filter(|one| one.verdict == verdict).count();
+    let number = |severity| findings.iter().filter(|one| one.severity == severity).count();
     let parts = [
-        (Verdict::Well, "ok".to_owned()),
-        (Verdict::Warning, count_word(number(Verdict::Warning), "warning")),
-        (Verdict::Wrong, "failed".to_owned()),
-        (Verdict::Unknown, "unknown".to_owned()),
+        (Severity::Well, "ok".to_owned()),
+        (Severity::Warning, count_word(number(Severity::Warning), "warning")),
+        (Severity::Wrong, "failed".to_owned()),
+        (Severity::Unknown, "unknown".to_owned()),
     ];
     let parts = parts.into_iter().filter(|(verdict, _)| number(*verdict) > 0);
     let parts: Vec<String> =
@@ -57,17 +96,14 @@ const WORD: usize = 6;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Obstacle;
+    use crate::resource::{Fix, Obstacle, Setting};
 
     fn findings() -> Vec<Finding> {
         let found = Obstacle::new("the state belongs to another user than this one");
         vec![
             Finding::well("config", "/etc/certctl"),
-            Finding::wrong("state", found.command("sudo -u '#999' certctl doctor")),
-            Finding::warning(
-                "scheduler",
-                Obstacle::new("none").advice("make one of the two that exist"),
-            ),
+            Finding::wrong("state", found.with(Fix::Again(Some(999)))),
+            Finding::warning("scheduler", Obstacle::new("none").with(Fix::Set(Setting::CaBundle))),
             Finding::unknown("clock", Obstacle::new("no CA answered")),
         ]
     }
@@ -77,9 +113,9 @@ mod tests {
         let text = "\
 OK    config     /etc/certctl
 FAIL  state      the state belongs to another user than this one
-                 try: sudo -u '#999' certctl doctor
+                 try: the same with sudo -u '#999'
 WARN  scheduler  none
-                 try: make one of the two that exist
+                 try: set caBundle instead
 ?     clock      no CA answered
 4 checks: 1 ok, 1 warning, 1 failed, 1 unknown
 ";
@@ -90,11 +126,11 @@ OK    config     /etc/certctl
 FAIL  state      the state belongs to
                  another user than this
                  one
-                 try:
-                   sudo -u '#999' certctl doctor
+                 try: the same with sudo
+                   -u '#999'
 WARN  scheduler  none
-                 try: make one of the
-                   two that exist
+                 try: set caBundle
+                   instead
 ?     clock      no CA answered
 4 checks: 1 ok, 1 warning, 1 failed, 1
   unknown

@@ -5,21 +5,19 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::finding::Finding;
 use crate::cli::environment::SYSTEM_STATE;
 use crate::cli::render::report::short;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::last_run;
 use crate::cli::verbs::metrics_file;
 use crate::cli::verbs::status::Scene;
-use crate::cli::verbs::timer::{enable_timer, is_of_user, line_of_cron, systemctl_of};
+use crate::cli::verbs::timer::is_of_user;
 use crate::cli::words::count::{count, names};
 use crate::cli::words::time;
 use crate::engine::has_alert_hook;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};
-use crate::resource::{Fix, Obstacle};
-use crate::trust::{quoted, sudo};
+use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Page, Schedule};
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{AutomaticRun, Workspace};
@@ -54,25 +52,25 @@ impl Starter {
 
     /// What is known of it, and what is wrong with it.
     pub(in crate::cli) fn finding(&self) -> Finding {
+        let of_user = self.is_of_user;
         let missed = last_run::missed(self.run, self.now, &self.zone);
         match (&self.scheduler, &self.run) {
             (Some(Scheduler::Timer(units)), _) if units.masked.is_some() => {
                 let unit = units.masked.unwrap_or_default();
                 let found = format!("{unit} is masked: no scheduled run goes through");
-                Self::wrong(&found, format!("{} unmask {unit}", systemctl_of(self.is_of_user)))
+                Self::wrong(&found, Schedule::Unmask { unit: unit.to_owned(), of_user })
             }
             (Some(Scheduler::Timer(units)), _) if units.is_enabled() => {
                 let is_other = !self.is_of_user && self.state != Path::new(SYSTEM_STATE);
                 if is_other {
                     let state = self.state.display();
                     let found = format!("{TIMER} uses the state {SYSTEM_STATE}, not {state}");
-                    let line =
-                        format!("certctl timer print --cron --state-dir {}", quoted(&self.state));
-                    return Self::wrong(&found, line);
+                    let state = Some(self.state.clone());
+                    return Self::wrong(&found, Schedule::PrintCron { of_user, state });
                 }
                 if units.timer == Timer::Stopped {
-                    let line = format!("{} start {TIMER}", systemctl_of(self.is_of_user));
-                    return Self::wrong(&format!("{TIMER} is enabled, and stopped now"), line);
+                    let found = format!("{TIMER} is enabled, and stopped now");
+                    return Self::wrong(&found, Schedule::Start { of_user });
                 }
                 let next = units.next_run.as_ref().map(|next| format!("; next run {next}"));
                 let last = units.last_run.as_ref().map(|last| format!("; last run {}", how(last)));
@@ -85,7 +83,7 @@ impl Starter {
                     None => Finding::well("scheduler", file),
                     Some(missed) => {
                         let found = Obstacle::new(format_args!("{file}, and {missed}"));
-                        Finding::wrong("scheduler", found.advice(NO_CRON))
+                        Finding::wrong("scheduler", found.with(Fix::Schedule(Schedule::LookAtCron)))
                     }
                 }
             }
@@ -95,7 +93,7 @@ impl Starter {
                 Finding::well("scheduler", format_args!("last automatic run {at}"))
             }
             (Some(Scheduler::Timer(_)), _) => {
-                Self::wrong(&format!("{TIMER} is not enabled"), enable_timer(self.is_of_user))
+                Self::wrong(&format!("{TIMER} is not enabled"), Schedule::Enable { of_user })
             }
             (Some(Scheduler::Absent), _) => self.absent(missed),
             (None, _) => match missed {
@@ -109,16 +107,18 @@ impl Starter {
     /// the time for one lacks it.
     fn absent(&self, missed: Option<String>) -> Finding {
         let file = if self.is_of_user { String::new() } else { format!(", no {CRON}") };
-        let line = if systemd_runs() && !self.is_of_user {
-            "certctl timer print --systemd".to_owned()
-        } else if cfg!(target_os = "macos") && !self.is_of_user {
-            "certctl timer print --launchd".to_owned()
+        let of_user = self.is_of_user;
+        let print = if systemd_runs() && !of_user {
+            Schedule::PrintSystemd
+        } else if cfg!(target_os = "macos") && !of_user {
+            Schedule::PrintLaunchd
         } else {
-            line_of_cron(self.is_of_user)
+            Schedule::PrintCron { of_user, state: None }
         };
         let is_missed = missed.is_some();
         let run = missed.unwrap_or_else(|| "no automatic run yet".to_owned());
-        let found = Obstacle::new(format_args!("no timer{file}, and {run}")).certctl(line);
+        let found =
+            Obstacle::new(format_args!("no timer{file}, and {run}")).with(Fix::Schedule(print));
         if is_missed {
             Finding::wrong("scheduler", found)
         } else {
@@ -126,8 +126,8 @@ impl Starter {
         }
     }
 
-    fn wrong(fact: &str, line: String) -> Finding {
-        Finding::wrong("scheduler", Obstacle::new(fact).command(line))
+    fn wrong(fact: &str, fix: Schedule) -> Finding {
+        Finding::wrong("scheduler", Obstacle::new(fact).with(Fix::Schedule(fix)))
     }
 
     /// The last run of the timer, where it failed while all else is well.
@@ -135,14 +135,10 @@ impl Starter {
         let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
         let last =
             units.last_run.as_ref().filter(|last| units.is_enabled() && last.has_failed())?;
-        let (sudo, user) = if self.is_of_user { ("", " --user") } else { (sudo(), "") };
-        let fact = format_args!(
-            "of {SERVICE}: {}; its next run without an error clears this, also by hand: \
-             {sudo}systemctl{user} start {SERVICE}",
-            how(last)
-        );
-        let line = format!("{sudo}journalctl{user} -u 'certctl*' -n 30");
-        Some(Finding::warning("timer", Obstacle::new(fact).command(line)))
+        let fact =
+            format_args!("of {SERVICE}: {}; its next run without an error clears this", how(last));
+        let log = Schedule::Log { of_user: self.is_of_user };
+        Some(Finding::warning("timer", Obstacle::new(fact).with(Fix::Schedule(log))))
     }
 
     /// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts
@@ -166,10 +162,9 @@ impl Starter {
             return Some(Finding::well(FAILURES, fact));
         }
         let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
-        units.is_enabled().then(|| {
-            let fix = Some(way_to_report());
-            Finding::warning(FAILURES, Obstacle { fix, ..Obstacle::new(NOT_REPORTED) })
-        })
+        units
+            .is_enabled()
+            .then(|| Finding::warning(FAILURES, Obstacle::new(NOT_REPORTED).with(way_to_report())))
     }
 }
 
@@ -193,7 +188,7 @@ fn how(last: &LastRun) -> String {
 
 /// The command that has failures reported, where nothing does.
 pub(in crate::cli) fn way_to_report() -> Fix {
-    Fix::Certctl("certctl help failures".to_owned())
+    Fix::Explain(Page::Failures)
 }
 
 pub(in crate::cli) fn alert_hook_of(config: &Path) -> PathBuf {
@@ -207,7 +202,7 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
     (left > 0 && has_alert_hook(&workspace.settings().hooks())).then(|| {
         let failures = count(left, "failure");
         let found = format!("{failures}: hooks.d/on-failure has not run, or failed");
-        Finding::warning("not reported", Obstacle::new(found).certctl("certctl deploy"))
+        Finding::warning("not reported", Obstacle::new(found).with(Fix::Deploy(None)))
     })
 }
 
@@ -215,8 +210,6 @@ const FAILURES: &str = "failures";
 /// That nothing reports a failure.
 pub(in crate::cli) const NOT_REPORTED: &str =
     "no hook, ping or metrics file reports a renewal that fails";
-/// What to look at where the file is there and no run comes.
-const NO_CRON: &str = "look whether cron runs on this host, and what it mailed or logged";
 
 /// When a run came last, and changed something.
 pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
@@ -232,25 +225,28 @@ pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) 
         None if of.are_damaged() => {
             Finding::unknown("last run", Obstacle::new("the state of certificates is damaged"))
         }
-        None => Finding::warning("last run", Obstacle::new("never").certctl("certctl issue")),
+        None => Finding::warning("last run", Obstacle::new("never").with(Fix::Issue(None))),
     }
 }
+
+/// What is to be done with the only certificate that something is found of, or with all.
+type OfOne = fn(Option<NamespacedName>) -> Fix;
 
 /// The certificates that are not as they should be.
 #[derive(Debug, Default)]
 pub(super) struct Certificates {
     all: usize,
-    overdue: Vec<String>,
-    expired: Vec<String>,
-    damaged: Vec<String>,
+    overdue: Vec<NamespacedName>,
+    expired: Vec<NamespacedName>,
+    damaged: Vec<NamespacedName>,
     /// Those of them that the next run continues.
-    set_aside: Vec<String>,
+    set_aside: Vec<NamespacedName>,
     /// Those whose files or links the next run restores or replaces.
-    files: Vec<String>,
+    files: Vec<NamespacedName>,
     /// Those that a rollback keeps from being as their manifests say.
-    gone_back: Vec<String>,
+    gone_back: Vec<NamespacedName>,
     /// What else `status` shows as not well.
-    other: Vec<String>,
+    other: Vec<NamespacedName>,
 }
 
 impl Certificates {
@@ -276,7 +272,7 @@ impl Certificates {
             State::Pending if view.went_back().is_some() => &mut self.gone_back,
             State::Issuing | State::Renewing | State::Ready | State::Pending => return,
         };
-        wrong.push(short(&view.key));
+        wrong.push(view.key.clone());
     }
 
     /// Whether a record of the state cannot be read.
@@ -286,24 +282,22 @@ impl Certificates {
 
     /// What is to be said of them; of damage only where the state is not closed to this user.
     pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
-        let rows = [
-            (&self.set_aside, "state damaged, set aside by the next run:", "issue", true),
-            (&self.damaged, "state damaged:", "status", true),
-            (&self.expired, "expired:", "status", true),
-            (&self.overdue, "overdue for renewal:", "status", true),
-            (&self.files, "not READY, files or links damaged:", "issue", false),
-            (&self.gone_back, "rolled back, not as their manifests say:", "status", false),
-            (&self.other, "not READY:", "status", false),
+        let status = |name| Fix::Check(Check::Status(name));
+        let rows: [(&[NamespacedName], &str, OfOne, bool); 7] = [
+            (&self.set_aside, "state damaged, set aside by the next run:", Fix::Issue, true),
+            (&self.damaged, "state damaged:", status, true),
+            (&self.expired, "expired:", status, true),
+            (&self.overdue, "overdue for renewal:", status, true),
+            (&self.files, "not READY, files or links damaged:", Fix::Issue, false),
+            (&self.gone_back, "rolled back, not as their manifests say:", status, false),
+            (&self.other, "not READY:", status, false),
         ];
         let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });
         let found = rows.filter(|(of, ..)| !of.is_empty());
-        let found = found.map(|(of, fact, verb, is_wrong)| {
-            let line = match of.first() {
-                Some(first) if of.len() == 1 => format!("certctl {verb} {first}"),
-                Some(_) | None => format!("certctl {verb}"),
-            };
-            let obstacle = Obstacle::new(format_args!("{fact} {}", names(of)));
-            let obstacle = obstacle.certctl(line);
+        let found = found.map(|(of, fact, fix, is_wrong)| {
+            let only = if let [only] = of { Some(only.clone()) } else { None };
+            let of: Vec<String> = of.iter().map(short).collect();
+            let obstacle = Obstacle::new(format_args!("{fact} {}", names(&of))).with(fix(only));
             if is_wrong {
                 Finding::wrong("certificates", obstacle)
             } else {
@@ -322,9 +316,10 @@ impl Certificates {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::super::finding::Verdict;
     use super::*;
+    use crate::cli::words::hint::Hint;
     use crate::host::scheduler::Units;
+    use crate::resource::Severity;
 
     fn starter(scheduler: Option<Scheduler>, hours: Option<i64>) -> Starter {
         let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();
@@ -348,27 +343,26 @@ mod tests {
     fn a_scheduler_of_certctls_own_is_well_where_it_starts_runs() {
         let file = || Scheduler::File(CRON.into());
         let next = "certctl.timer; next run Tue 2026-11-24 03:12:33 UTC";
-        let start = Some("systemctl start certctl.timer");
-        let enable = Some("systemctl enable --now certctl.timer");
+        let start = Some(Schedule::Start { of_user: false });
+        let enable = Some(Schedule::Enable { of_user: false });
         let late = "/etc/cron.d/certctl, and no automatic run since 2026-11-20 02:12 UTC, 25h ago";
-        for (scheduler, hours, verdict, fact, line) in [
-            (timer(Timer::Active), None, Verdict::Well, next, None),
-            (timer(Timer::Active), Some(25), Verdict::Well, next, None),
+        for (scheduler, hours, verdict, fact, fix) in [
+            (timer(Timer::Active), None, Severity::Well, next, None),
+            (timer(Timer::Active), Some(25), Severity::Well, next, None),
             (
                 timer(Timer::Stopped),
                 None,
-                Verdict::Wrong,
+                Severity::Wrong,
                 "certctl.timer is enabled, and stopped now",
                 start,
             ),
-            (timer(Timer::Disabled), None, Verdict::Wrong, "certctl.timer is not enabled", enable),
-            (file(), None, Verdict::Well, CRON, None),
-            (file(), Some(25), Verdict::Wrong, late, Some(NO_CRON)),
+            (timer(Timer::Disabled), None, Severity::Wrong, "certctl.timer is not enabled", enable),
+            (file(), None, Severity::Well, CRON, None),
+            (file(), Some(25), Severity::Wrong, late, Some(Schedule::LookAtCron)),
         ] {
             let found = starter(Some(scheduler), hours).finding();
-            assert_eq!((found.verdict, found.fact.as_str()), (verdict, fact));
-            let remedy = found.remedy.map(|remedy| remedy.to_string());
-            assert_eq!(remedy.as_deref().map(|line| line.trim_start_matches("sudo ")), line);
+            assert_eq!((found.severity, found.fact.as_str()), (verdict, fact));
+            assert_eq!(found.fix, fix.map(Fix::Schedule));
         }
         let units = Units { timer: Timer::Active, masked: Some(SERVICE), ..Units::default() };
         let found = starter(Some(Scheduler::Timer(units)), None).finding();
@@ -380,20 +374,20 @@ mod tests {
         let recent = "last automatic run 2026-11-21 01:12 UTC, 2h ago";
         for scheduler in [Some(Scheduler::Absent), Some(timer(Timer::Disabled)), None] {
             let found = starter(scheduler, Some(2)).finding();
-            assert_eq!((found.verdict, found.fact.as_str()), (Verdict::Well, recent));
+            assert_eq!((found.severity, found.fact.as_str()), (Severity::Well, recent));
         }
         let own = "no timer, no /etc/cron.d/certctl, and no automatic run";
         for (hours, verdict, end) in [
-            (None, Verdict::Warning, "yet"),
-            (Some(25), Verdict::Wrong, "since 2026-11-20 02:12 UTC, 25h ago"),
+            (None, Severity::Warning, "yet"),
+            (Some(25), Severity::Wrong, "since 2026-11-20 02:12 UTC, 25h ago"),
         ] {
             let found = starter(Some(Scheduler::Absent), hours).finding();
-            assert_eq!((found.verdict, found.fact), (verdict, format!("{own} {end}")));
-            let Some(Fix::Certctl(line)) = found.remedy else { panic!("no command") };
+            assert_eq!((found.severity, found.fact), (verdict, format!("{own} {end}")));
+            let line = Hint::from(found.fix.unwrap()).to_string();
             assert!(line.starts_with("certctl timer print --"), "{line}");
         }
-        assert_eq!(starter(None, None).finding().verdict, Verdict::Unknown);
-        assert_eq!(starter(None, Some(25)).finding().verdict, Verdict::Wrong);
+        assert_eq!(starter(None, None).finding().severity, Severity::Unknown);
+        assert_eq!(starter(None, Some(25)).finding().severity, Severity::Wrong);
     }
 
     #[test]
@@ -401,8 +395,9 @@ mod tests {
         let of = Starter { state: "/srv/s".into(), ..starter(Some(timer(Timer::Active)), None) };
         let found = of.finding();
         assert_eq!(found.fact, "certctl.timer uses the state /var/lib/certctl, not /srv/s");
-        let line = Fix::Command("certctl timer print --cron --state-dir /srv/s".to_owned());
-        assert_eq!((found.verdict, found.remedy), (Verdict::Wrong, Some(line)));
+        let state = Some("/srv/s".into());
+        let fix = Fix::Schedule(Schedule::PrintCron { of_user: false, state });
+        assert_eq!((found.severity, found.fix), (Severity::Wrong, Some(fix)));
     }
 
     #[test]

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::finding::Finding;
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::words::count::count;
 use crate::pki::facts_of_der;
-use crate::resource::{NamespacedName, Obstacle};
+use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle};
 use crate::workspace::Workspace;
 use crate::workspace::inspect::Network;
 
@@ -105,13 +104,13 @@ fn unpresented(seen: Vec<(&str, &NamespacedName, Result<bool, String>)>) -> Vec<
     let finding = |(certificate, why, names): (&NamespacedName, Option<String>, Vec<&str>)| {
         let certificate = short(certificate);
         let places: Vec<String> = names.iter().map(|name| format!("{name}:{HTTPS}")).collect();
-        let inspect = format!("certctl inspect {}", places.first().map_or("", String::as_str));
+        let inspect = Check::Served(places.first().cloned().unwrap_or_default());
         let (all, verb) = (places.join(", "), if places.len() == 1 { "does" } else { "do" });
         let fact = match why {
             None => format!("{all} {verb} not present the certificate of {certificate}"),
             Some(why) => format!("{all}, where {certificate} is to be presented: {why}"),
         };
-        Finding::warning("HTTPS", Obstacle::new(fact).certctl(inspect))
+        Finding::warning("HTTPS", Obstacle::new(fact).with(Fix::Check(inspect)))
     };
     found.into_iter().map(finding).collect()
 }
@@ -124,9 +123,10 @@ const MOST_NAMES: usize = 20;
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::super::usage::tests::loaded;
     use super::*;
+    use crate::cli::words::fix;
+    use crate::resource::Severity;
 
     #[test]
     fn each_certificate_of_a_web_server_has_its_turn_before_the_second_name_of_one() {
@@ -165,8 +165,8 @@ mod tests {
             ("b.example.com", &web, Ok(false)),
         ]);
         let shown = |one: &Finding| {
-            assert_eq!(one.verdict, Verdict::Warning);
-            format!("{}; {}", one.fact, one.remedy.as_ref().unwrap())
+            assert_eq!(one.severity, Severity::Warning);
+            format!("{}; {}", one.fact, fix::worded(one.fix.as_ref().unwrap()))
         };
         assert_eq!(
             found.iter().map(shown).collect::<Vec<_>>(),

@@ -13,27 +13,28 @@ use std::ffi::OsString;
 use clap::Args;
 
 use crate::cli::command_tree::Example;
-use crate::cli::error::{CliError, command_for_entry};
+use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::global::Format;
 use crate::cli::render::document::{self, Items};
-use crate::cli::render::message::Level;
+use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
 use crate::cli::render::report::short;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::targets::{request, targets};
 use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::blocked::Blocked;
 use crate::cli::verbs::doctor;
-use crate::cli::verbs::issue::{nothing_found, print_orphans};
+use crate::cli::verbs::issue::nothing_found;
 use crate::cli::words::hint::Hint;
 use crate::engine::Task;
-use crate::engine::ports::{DamageCourse, StoreError};
+use crate::engine::ports::{DamageCourse, StoreError, WrongEntry};
 use crate::manifest::{self, Diagnostic};
-use crate::resource::{FailureClass, NamespacedName};
+use crate::resource::{FailureClass, Finding, NamespacedName, Severity};
+use crate::workspace::Blocked;
 use crate::workspace::outlook::{Action, When};
 use crate::workspace::plan::{Item, Plan};
+use crate::workspace::unmanaged::without_manifest;
 use crate::workspace::{Request, Scope, Workspace, diagnostics};
 
 /// Show what `issue` would do, and why; changes nothing.
@@ -79,7 +80,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cl
         let mut workspace = opened?;
         let targets = targets(shell, &mut workspace, &request)?;
         workspace.forget_manifests();
-        print_orphans(shell, &targets.orphans);
+        shell.print_findings(&without_manifest(&targets.orphans));
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
             return Err(nothing_found(shell, workspace.record_count()));
         }
@@ -125,9 +126,10 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cl
         }
         // What only a later run needs is no error of this one.
         let later = doctor::blocking(shell, &others).into_iter();
-        let later: Vec<_> = later.map(|(found, _)| found.into_warning()).collect();
+        let later: Vec<_> =
+            later.map(|(found, _)| Finding { severity: Severity::Warning, ..found }).collect();
         for finding in host.iter().map(|(found, _)| found).chain(&later) {
-            doctor::print_finding(shell, finding);
+            shell.output.print(&Message::of_finding(finding));
         }
         for (name, of) in &damaged {
             shell.output.print(&unusable(name, of).to_message());
@@ -161,9 +163,9 @@ fn block(items: &mut [Item], blocked: &[Blocked]) {
 /// That the state of a certificate cannot be read, with the command that helps.
 fn unusable(name: &NamespacedName, why: &StoreError) -> CliError {
     let message = format!("{name}: {}", escape(&why.to_string()));
-    let remedy = why.wrong_entry().as_ref().and_then(command_for_entry);
-    let hint = match (remedy, why.course()) {
-        (Some(remedy), _) => Some(Hint::Text(remedy.to_string())),
+    let permit = why.wrong_entry().as_ref().and_then(WrongEntry::permit);
+    let hint = match (permit, why.course()) {
+        (Some(permit), _) => Some(Hint::from(&permit)),
         (None, DamageCourse::SetAside) => {
             Some(Hint::Command(format!("certctl issue {}", short(name))))
         }

@@ -6,8 +6,10 @@ use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::report::short;
 use crate::cli::render::table::{Cell, listed};
 use crate::cli::render::text::Text;
+use crate::cli::words::fix::worded;
 use crate::cli::words::time;
 use crate::resource::Reason;
+use crate::workspace::outlook::Why;
 use crate::workspace::plan::{Item, Wait, Word};
 use crate::workspace::target::NameTarget;
 
@@ -127,6 +129,9 @@ fn block(item: &Item, scene: &Scene) -> String {
     if let Some(wait) = &item.course.wait {
         let label = if item.course.action == Word::Blocked { "blocked" } else { "waits" };
         line(label, &until(wait, scene));
+    }
+    if let Some(Why::Failure(failure)) = &item.outlook.why {
+        failure.cause.fixes().iter().for_each(|fix| line("try", &worded(fix)));
     }
     if item.outlook.is_revoked_for_good() {
         let command = format!("certctl renew {}", short(&item.key()));

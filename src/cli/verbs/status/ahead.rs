@@ -2,11 +2,8 @@
 
 use crate::cli::render::Scene;
 use crate::cli::render::output::escape;
-use crate::cli::render::report::short;
-use crate::cli::verbs::blocked::Blocked;
-use crate::cli::verbs::last_run;
-use crate::cli::words::hint::Hint;
-use crate::resource::{NamespacedName, Revocation};
+use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Revocation};
+use crate::workspace::Blocked;
 use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
@@ -26,36 +23,23 @@ impl Host {
     }
 }
 
-/// Something that is known of the time until then.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Note {
-    pub(super) label: &'static str,
-    pub(super) fact: String,
-    /// What to do about it, and what that is for.
-    pub(super) remedy: Option<(Hint, &'static str)>,
-}
-
 /// The revocation that is pending, that no run comes, and what would stop one.
-pub(super) fn notes(view: &CertificateView, host: &Host, scene: &Scene) -> Vec<Note> {
+pub(super) fn notes(view: &CertificateView, host: &Host, scene: &Scene) -> Vec<Finding> {
     let pending = view.owed_revocation().map(|revocation| {
         let Revocation { serial, reason, requested_at, .. } = revocation;
         let since = scene.time(*requested_at);
-        let cancel = Hint::Command(format!("certctl revoke {} --cancel", short(&view.key)));
-        Note {
-            label: "Revocation",
-            fact: format!("of serial {serial} ({reason}), pending since {since}"),
-            remedy: Some((cancel, "cancel it")),
-        }
+        let fact = format!("of serial {serial} ({reason}), pending since {since}");
+        ("Revocation", fact, Some(Fix::CancelRevocation(view.key.clone())))
     });
     let is_awaited = view.outlook.when != When::Never;
     let missed = host.missed_run.clone().filter(|_| is_awaited);
-    let look = Hint::Command(last_run::LOOK.to_owned());
-    let missed = missed.map(|fact| Note { label: "Scheduler", fact, remedy: Some((look, "")) });
+    let missed = missed.map(|fact| ("Scheduler", fact, Some(Fix::Check(Check::Host))));
     let blocked = host.blocked.iter().filter(|blocked| blocked.is_of(&view.key));
     let blocked = blocked.map(|blocked| {
-        let fix = blocked.fix.clone().map(|fix| (fix, ""));
         let fact = escape(&blocked.sentence()).into_owned();
-        Note { label: "Blocked by", fact, remedy: fix }
+        ("Blocked by", fact, blocked.fix.clone())
     });
-    pending.into_iter().chain(missed).chain(blocked).collect()
+    let all = pending.into_iter().chain(missed).chain(blocked);
+    let found = |(subject, fact, fix)| Finding::warning(subject, Obstacle { fact, fix });
+    all.map(found).collect()
 }

@@ -2,18 +2,18 @@
 //! indentation, names of every kind, the last request when none is running, and always the next
 //! step and its time.
 
-use super::ahead::{Host, Note, notes};
+use super::ahead::{Host, notes};
 use super::issuance;
 use super::objects::REGISTERED;
 use super::page::{NONE, Page, deployment, no_leaf, secret_path};
 use crate::cli::render::Scene;
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::Text;
-use crate::cli::words::next;
 use crate::cli::words::order::{owed, waits_for};
 use crate::cli::words::remedy::Remedy;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer};
-use crate::resource::{self, CertificateSpec, OtherName, Revocation};
+use crate::cli::words::{fix, next};
+use crate::resource::{self, CertificateSpec, Finding, OtherName, Revocation};
 use crate::workspace::outlook::State;
 use crate::workspace::view::CertificateView;
 
@@ -61,10 +61,10 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
         page.list("Waiting for", &waits_for(view, state != State::Waiting));
     }
     page.line(0, "Next attempt", next::sentence(view, scene));
-    for Note { label, fact, remedy } in notes(view, host, scene) {
-        page.line(0, label, fact);
-        if let Some((hint, what)) = remedy {
-            page.attempt(1, &hint.to_string(), what);
+    for Finding { subject, fact, fix, .. } in notes(view, host, scene) {
+        page.line(0, &subject, fact);
+        if let Some(fix) = fix {
+            page.attempt(1, &fix::worded(&fix), "");
         }
     }
     // What is in the way would stop that, too.

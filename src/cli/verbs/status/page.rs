@@ -1,8 +1,8 @@
 //! Pages for people: indented lines of `Label: value`.
 
 use crate::cli::render::output::escape;
-use crate::cli::render::report::{Findings, Row};
 use crate::cli::render::text::Text;
+use crate::cli::words::diagnosis::{Diagnosis, Row};
 use crate::cli::words::state::{past, timed};
 use crate::resource::Condition;
 use crate::workspace::view::CertificateView;
@@ -51,7 +51,7 @@ impl Page {
     /// `status` is the line that the page began with.
     pub(super) fn cause(
         &mut self,
-        found: &Findings,
+        found: &Diagnosis,
         view: &CertificateView,
         (status, at): (&str, &str),
     ) {
@@ -68,10 +68,10 @@ impl Page {
                 label.clear();
             }
         }
-        for (at, command) in found.commands.iter().enumerate() {
+        for (at, fix) in found.fixes.iter().enumerate() {
             let label = if at == 0 { "try:" } else { "" };
             self.text.push(&format!("  {label:<9} "));
-            self.text.command(&escape(command));
+            self.text.hint(&fix.into());
             self.text.push("\n");
         }
     }

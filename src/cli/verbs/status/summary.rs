@@ -3,19 +3,21 @@
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::ahead::{Host, Note, notes};
+use super::ahead::{Host, notes};
 use super::page::{NONE, deployment, no_leaf, secret_path};
 use super::validation::{MOST, listed, ways};
 use crate::cli::render::Scene;
 use crate::cli::render::output::{Paint, escape};
-use crate::cli::render::report::{Findings, short};
 use crate::cli::render::text::behind;
 use crate::cli::words::count::count;
+use crate::cli::words::diagnosis::Diagnosis;
+use crate::cli::words::fix;
+use crate::cli::words::hint::{Hint, short};
 use crate::cli::words::next;
 use crate::cli::words::order::owed;
 use crate::cli::words::remedy::Remedy;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer, past, timed};
-use crate::resource::{Event, Issuer, NamespacedName, Reason};
+use crate::resource::{Event, Finding, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
 
 /// The summary, with the name in front where there is one.
@@ -38,11 +40,11 @@ pub(super) fn summary(
     if let Some(overdue) = view.overdue {
         lines.add("Overdue", format!("since {}", scene.time(overdue.since)));
     }
-    for Note { label, fact, remedy } in &notes {
-        lines.add(label, fact);
-        let Some((hint, what)) = remedy else { continue };
+    for Finding { subject, fact, fix, .. } in &notes {
+        lines.add(subject, fact);
+        let Some(hint) = fix.as_ref().map(Hint::from) else { continue };
         match hint.command() {
-            Some(line) => lines.command("  Try", line, what),
+            Some(line) => lines.command("  Try", line, ""),
             None => lines.add("  Try", hint.to_string()),
         }
     }
@@ -93,7 +95,7 @@ pub(super) fn summary(
 
 /// When the last attempt failed and by what, what that means, and what to do about it. Of one that is
 /// past, no more than that.
-fn failure(lines: &mut Lines, found: &Findings, past: Option<&str>, (status, at): (&str, &str)) {
+fn failure(lines: &mut Lines, found: &Diagnosis, past: Option<&str>, (status, at): (&str, &str)) {
     let title = escape(&found.title);
     if let Some(past) = past {
         return lines.add("Last failure", timed(&[at, past].concat(), &title));
@@ -108,9 +110,9 @@ fn failure(lines: &mut Lines, found: &Findings, past: Option<&str>, (status, at)
             lines.some(shown, &text);
         }
     }
-    for (at, command) in found.commands.iter().enumerate() {
+    for (at, fix) in found.fixes.iter().enumerate() {
         let label = if at == 0 { "  Try" } else { "" };
-        lines.command(label, &escape(command), "");
+        lines.command(label, &escape(&fix::worded(fix)), "");
     }
 }
 

@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cli::verbs::blocked::Blocked;
 use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
 use crate::cli::words::remedy::Remedy;
@@ -20,6 +19,7 @@ use crate::resource::{
     EndedChallenge, FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource,
     Revocation, RevocationReason, Rollback,
 };
+use crate::workspace::Blocked;
 use crate::workspace::outlook::State;
 use crate::workspace::view::{DamageCourse, Mistake};
 
@@ -120,7 +120,7 @@ fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
     assert!(line.starts_with(expected), "{line}");
-    let cancel = "\n  Try:        certctl revoke web --cancel   # cancel it\n";
+    let cancel = "\n  Try:        certctl revoke web --cancel\n";
     assert!(page.contains(cancel), "{page}");
 }
 
@@ -519,7 +519,7 @@ fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
 fn refused_and_then_stopped() -> CertificateView {
     let mut view = CertificateView { next_attempt: None, ..refused() };
     let message = "[::]:80 is in use by nginx (pid 812)".to_owned();
-    let cause = Cause::Precondition { message, obstacles: Vec::new() };
+    let cause = Cause::precondition(message);
     let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause);
     view.record.as_mut().unwrap().last_failure =
         Some(Failure { at: Some(at("2026-11-21T03:00:00Z")), ..failure });
@@ -572,7 +572,7 @@ fn a_rollback_is_the_last_thing_that_happened_until_something_else_does() {
         table.lines().nth(1).unwrap().rsplit("   ").next().unwrap().to_owned()
     };
     assert_eq!(last(&view), "rolled back 1h ago");
-    let cause = Cause::Local { message: "no".into() };
+    let cause = Cause::local("no");
     for (failed, expected) in [
         ("2026-11-21T02:00:00Z", "rolled back 1h ago"),
         ("2026-11-21T03:00:00Z", "setup incomplete"),
@@ -614,7 +614,7 @@ fn each_situation_has_its_word() {
     let renewal_waits = CertificateView { leaf: ready().leaf, ..waiting() };
     let failing = |at_time: &str| {
         let mut view = renewal_waits.clone();
-        let cause = Cause::Local { message: "no secret".into() };
+        let cause = Cause::local("no secret");
         let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause);
         let failure = Failure { at: Some(at(at_time)), ..failure };
         view.record.as_mut().unwrap().last_failure = Some(failure);
@@ -632,11 +632,8 @@ fn each_situation_has_its_word() {
     let never_tried = CertificateView { record: None, leaf: None, ..ready() };
     let unreadable = CertificateView { leaf: Some(Err("no PEM".into())), ..ready() };
     let mut unreachable = ready();
-    unreachable.record.as_mut().unwrap().last_failure = Some(Failure::new(
-        FailureClass::Unreachable,
-        Doing::Nothing,
-        Cause::Local { message: "timeout".into() },
-    ));
+    unreachable.record.as_mut().unwrap().last_failure =
+        Some(Failure::new(FailureClass::Unreachable, Doing::Nothing, Cause::local("timeout")));
     for (what, view, now, word, attention) in vec![
         ("ready", ready(), now, "READY", false),
         ("expired", ready(), expired, "EXPIRED", true),

@@ -21,9 +21,10 @@ use crate::cli::shell::Shell;
 use crate::cli::value_parser::user as user_name;
 use crate::cli::verb::VerbArgs;
 use crate::cli::words::hint::Hint;
+use crate::host::rights::own_user;
 use crate::host::scheduler::{TIMER, Units, has_packaged_unit};
-use crate::resource::escape;
-use crate::trust::{Trusted, Walk, own_user, sudo_on_own};
+use crate::resource::{Schedule, escape};
+use crate::trust::{Trusted, Walk};
 pub(crate) use host::Host;
 
 /// Generate cron, systemd or launchd files.
@@ -136,7 +137,9 @@ fn warnings(
             user_of(args),
             escape(&mine.to_string_lossy())
         );
-        warnings.push((warning, line_of_user()));
+        // The units of systemd read the folders of the host whatever their user is.
+        let print = Schedule::PrintCron { of_user: true, state: None };
+        warnings.push((warning, Hint::from(&print).to_string()));
     }
     // Another user may own the program that runs as that user; root and certctl hold the keys.
     let holds_keys = args.user.as_deref().is_none_or(|user| user == "root");
@@ -164,29 +167,15 @@ fn warnings(
 fn second(args: &TimerPrintArgs, has_packaged: bool) -> Option<(String, String)> {
     let is_second = args.user.is_none() && !args.launchd && has_packaged;
     let warning = "the package has a timer for these runs".to_owned();
-    is_second.then(|| (warning, format!("{} # instead of these files", enable_timer(false))))
-}
-
-/// The command that schedules the runs of this user. The units of systemd read the folders of the
-/// host whatever their user is.
-pub(crate) fn line_of_user() -> String {
-    format!("certctl timer print --cron --user {}", own_user())
-}
-
-/// The command that makes cron run certctl, where systemd does not.
-pub(crate) fn line_of_cron(is_of_user: bool) -> String {
-    let of_host = || "certctl timer print --cron --dir /etc/cron.d".to_owned();
-    if is_of_user { line_of_user() } else { of_host() }
-}
-
-/// The command that starts the timer now and at each boot.
-pub(crate) fn enable_timer(is_of_user: bool) -> String {
-    format!("{} enable --now {TIMER}", systemctl_of(is_of_user))
-}
-
-/// systemctl as this user types it.
-pub(crate) fn systemctl_of(is_of_user: bool) -> String {
-    if is_of_user { "systemctl --user".to_owned() } else { format!("{}systemctl", sudo_on_own()) }
+    is_second.then(|| {
+        (
+            warning,
+            format!(
+                "{} # instead of these files",
+                Hint::from(&Schedule::Enable { of_user: false })
+            ),
+        )
+    })
 }
 
 /// Whether runs of certctl's own schedulers have this configuration, and whether they are this user's

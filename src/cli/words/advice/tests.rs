@@ -1,23 +1,30 @@
+use std::sync::LazyLock;
+
 use clap::Parser as _;
 
 use super::*;
 use crate::cli::args::Arguments;
 use crate::cli::golden::golden;
+use crate::cli::words::fix::worded;
 
-const SUBJECT: Subject<'static> = Subject {
-    certificate: "web",
-    issuer: "le",
-    name: "www.example.com",
-    proof: None,
-    is_registration: false,
-};
+static WEB: LazyLock<NamespacedName> = LazyLock::new(|| NamespacedName::new("default", "web"));
+
+fn subject() -> Subject<'static> {
+    Subject {
+        certificate: Some(&WEB),
+        issuer: "le",
+        name: "www.example.com",
+        proof: None,
+        is_registration: false,
+    }
+}
 
 fn subjects() -> [(&'static str, Subject<'static>); 4] {
     [
-        ("", SUBJECT),
-        (" (newAccount)", Subject { is_registration: true, ..SUBJECT }),
-        (" (http-01)", Subject { proof: Some(&ChallengeType::Http01), ..SUBJECT }),
-        (" (dns-01)", Subject { proof: Some(&ChallengeType::Dns01), ..SUBJECT }),
+        ("", subject()),
+        (" (newAccount)", Subject { is_registration: true, ..subject() }),
+        (" (http-01)", Subject { proof: Some(&ChallengeType::Http01), ..subject() }),
+        (" (dns-01)", Subject { proof: Some(&ChallengeType::Dns01), ..subject() }),
     ]
 }
 
@@ -30,8 +37,8 @@ fn texts(kind: &str) -> String {
         if advice == before {
             continue;
         }
-        if let Some(Advice { cause, remedy, command }) = &advice {
-            let command = command.as_deref().unwrap_or("-");
+        if let Some(Advice { cause, remedy, fix }) = &advice {
+            let command = fix.as_ref().map_or_else(|| "-".to_owned(), worded);
             text = format!("{text}{kind}{word}\n  {cause}\n  {remedy}\n  {command}\n");
         }
         before = advice;
@@ -78,8 +85,8 @@ fn what_rfc_8555_names_and_a_person_can_act_on_is_known() {
             assert!(of_problem(kind, &subject).is_some(), "{kind}{word}");
         }
     }
-    assert_eq!(of_problem("somethingNew", &SUBJECT), None);
-    assert_eq!(of_problem("", &SUBJECT), None);
+    assert_eq!(of_problem("somethingNew", &subject()), None);
+    assert_eq!(of_problem("", &subject()), None);
 }
 
 #[test]
@@ -88,8 +95,8 @@ fn the_commands_that_are_advised_are_commands() {
     for row in ROWS {
         for (_, subject) in subjects() {
             let advice = of_problem(row.kind, &subject);
-            let Advice { cause, remedy, command } = advice.unwrap();
-            advised.extend(command);
+            let Advice { cause, remedy, fix } = advice.unwrap();
+            advised.extend(fix.as_ref().map(worded));
             for text in [cause, remedy] {
                 let commands = text.split("certctl ").skip(1).map(|rest| {
                     let end = rest.find([')', ';', ',']).unwrap_or(rest.len());
@@ -109,10 +116,10 @@ fn the_commands_that_are_advised_are_commands() {
         }
     }
     for check in [ChallengeType::Http01, ChallengeType::Dns01] {
-        advised.extend(check_of(&check, "www.example.com"));
+        advised.extend(check_of(&check, "www.example.com").as_ref().map(worded));
     }
     for class in [FailureClass::Unreachable, FailureClass::State] {
-        advised.extend(of_class(class, &SUBJECT).unwrap().command);
+        advised.extend(of_class(class, &subject()).unwrap().fix.as_ref().map(worded));
     }
     for line in advised {
         assert!(Arguments::try_parse_from(line.split(' ')).is_ok(), "{line}");

@@ -13,6 +13,7 @@ use tokio::net::unix::pipe;
 use super::*;
 use crate::resource::Dns01Provider;
 use crate::resource::dns01::Webhook;
+use crate::resource::{Fix, Look, Permit, Right};
 use crate::solver::dns01::fake::in_context_at;
 use crate::trust::Trusted;
 
@@ -318,47 +319,58 @@ fn only_what_is_the_operator_s_is_run() {
     let path = |name: &str| at(name).display().to_string();
     let us = rustix::process::geteuid().as_raw();
     let user = if us == 0 { "root".to_owned() } else { format!("user {us}") };
-    let loose = |name: &str, what: &str| {
+    let loose = |name: &str, look| {
         let (path, trusted) = (path(name), Trusted::of_process());
-        format!(
-            "{path} can be written by users other than {trusted} (owner {user}, mode 0777): chmod go-w \
-             {path} # after a look at {what}"
-        )
+        let fact = format!(
+            "exec: {path} can be written by users other than {trusted} (owner {user}, mode 0777)"
+        );
+        let right = Right::Closed { is_secret: false, look: Some(look) };
+        (fact, Some(Fix::from(Permit::new(at(name), right))))
     };
+    let plain = |fact: String| Some((format!("exec: {fact}"), None));
     let cases = [
         ("fine", None),
         ("link", None),
-        ("none", Some(format!("there is neither {} nor {}", path("certctl/none"), path("none")))),
-        ("dangling", Some(format!("{}: No such file or directory (os error 2)", path("dangling")))),
+        ("none", plain(format!("there is neither {} nor {}", path("certctl/none"), path("none")))),
+        (
+            "dangling",
+            plain(format!("{}: No such file or directory (os error 2)", path("dangling"))),
+        ),
         (
             "away",
-            Some(format!(
+            plain(format!(
                 "{} points outside {}, to {}",
                 path("away"),
                 folder.path().display(),
                 outside.path().join("out").canonicalize().unwrap().display()
             )),
         ),
-        ("folder", Some(format!("{} is not a regular file", path("folder")))),
-        ("text", Some(format!("{0} is not executable: chmod a+rx {0}", path("text")))),
-        ("open", Some(loose("open", "what it says"))),
+        ("folder", plain(format!("{} is not a regular file", path("folder")))),
+        (
+            "text",
+            Some((
+                format!("exec: {} is not executable", path("text")),
+                Some(Permit::new(at("text"), Right::Run).into()),
+            )),
+        ),
+        ("open", Some(loose("open", Look::File))),
     ];
+    let of = |found: Result<Program, ProviderError>| {
+        found.err().map(|error| (error.to_string(), error.fix()))
+    };
     for (name, expected) in cases {
-        assert_eq!(command_of(folder.path(), name).err(), expected, "{name}");
+        assert_eq!(of(command_of(folder.path(), name)), expected, "{name}");
     }
-    let open = solver_program(folder.path(), "shared.d", "one").err();
-    assert_eq!(open, Some(loose("shared.d", "what is in it")));
-    assert_eq!(solver_program(folder.path(), "plain.d", "one").err(), None);
+    let open = of(solver_program(folder.path(), "shared.d", "one"));
+    assert_eq!(open, Some(loose("shared.d", Look::Folder)));
+    assert_eq!(of(solver_program(folder.path(), "plain.d", "one")), None);
     if rustix::process::geteuid().is_root() {
         let other = rustix::fs::Uid::from_raw(1000);
         rustix::fs::chown(at("fine"), Some(other), None).unwrap();
-        let owned = command_of(folder.path(), "fine").err();
-        let expected = format!(
-            "{0} is owned by user 1000 (mode 0755), not by root: look at {0}, user 1000 could have \
-             written anything; then put a new file with what is right in its place",
-            path("fine")
-        );
-        assert_eq!(owned, Some(expected));
+        let owned = of(command_of(folder.path(), "fine"));
+        let fact = format!("exec: {} is owned by user 1000 (mode 0755), not by root", path("fine"));
+        let anew = Right::Anew { owner: 1000, is_folder: false };
+        assert_eq!(owned, Some((fact, Some(Permit::new(at("fine"), anew).into()))));
     }
 }
 
@@ -369,7 +381,7 @@ async fn a_program_that_was_replaced_is_not_run() {
     chmod(&folder.path().join("one"), 0o644);
     let error = exec.present(&record("v")).await.unwrap_err().to_string();
     let path = folder.path().join("one");
-    assert_eq!(error, format!("exec: {0} is not executable: chmod a+rx {0}", path.display()));
+    assert_eq!(error, format!("exec: {} is not executable", path.display()));
     chmod(&path, 0o755);
     let message = exec.check("_acme-challenge.www.example.com", "example.com").await.unwrap();
     assert_eq!(

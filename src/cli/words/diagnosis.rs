@@ -5,52 +5,78 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use super::block::Row;
-use super::style::Style;
-use crate::cli::words::advice::{self, Advice, Subject};
+use jiff::Timestamp;
+
+use super::advice::{self, Advice, Subject};
 use crate::engine::Evidence;
 use crate::resource::dns01::record_name;
 use crate::resource::{
     AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure,
-    FailureClass, Order, Phase, Problem, ServerAnswer, SolverKind, challenge_url, escape,
+    FailureClass, Fix, NamespacedName, Order, Phase, Problem, ServerAnswer, SolverKind,
+    challenge_url, escape,
 };
 
-/// A root cause.
+/// A root cause, and what follows from it. Line ends in foreign text are escaped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Findings {
+pub(crate) struct Diagnosis {
     /// In one line.
     pub(crate) title: String,
+    /// The class of a failure, and which attempt it was.
+    pub(crate) tags: Vec<String>,
     /// The query, the response, and the cause.
     pub(crate) rows: Vec<Row>,
-    /// Commands for details.
-    pub(crate) commands: Vec<String>,
+    /// What removes the cause, or shows more.
+    pub(crate) fixes: Vec<Fix>,
+    /// The next step, and what is done instead, with what that is for.
+    pub(crate) next: String,
+    pub(crate) or: Option<(&'static str, Fix)>,
 }
+
+/// A label, and one line or several behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// One word.
+    pub(crate) label: &'static str,
+    /// The value; further lines are indented below the first.
+    pub(crate) text: String,
+}
+
+impl Row {
+    /// A row; `None` for an empty value.
+    pub(crate) fn new(label: &'static str, text: impl Into<String>) -> Option<Self> {
+        let text = text.into();
+        (!text.trim().is_empty()).then_some(Self { label, text })
+    }
+}
+
+/// A time, as its reader sees it.
+type Time<'a> = &'a dyn Fn(Timestamp) -> String;
 
 /// Why an attempt failed: by the challenges that were refused, the CA's problem document, or what
 /// the failure itself says.
 pub(crate) fn of_failure(
     failure: &Failure,
     evidence: &Evidence,
-    certificate: &str,
-    style: &Style,
-) -> Findings {
+    certificate: Option<&NamespacedName>,
+    time: Time<'_>,
+) -> Diagnosis {
     let at_the_ca = failure.cause.at_the_ca();
     if let Some(clocks) = at_the_ca.and_then(advice::of_clocks) {
-        let mut found = Findings { title: failure.to_string(), ..Findings::default() };
+        let mut found = Diagnosis { title: failure.to_string(), ..Diagnosis::default() };
         found.advise(Some(clocks));
         return found;
     }
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let groups = groups(challenges.filter(|c| c.is_failed()), by_problem);
     if let [group, others @ ..] = groups.as_slice() {
-        return of_challenges(group, others, failure, evidence, certificate, style);
+        return of_challenges(group, others, failure, evidence, certificate, time);
     }
     let of_order = || evidence.order.as_deref().and_then(problem_of);
     if let Some(problem) = failure.cause.problem().or_else(of_order) {
-        return of_problem(failure, problem, evidence, certificate, style);
+        return of_problem(failure, problem, evidence, certificate, time);
     }
     let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
-    let mut found = Findings { title: failure.to_string(), ..Findings::default() };
+    let mut found = Diagnosis { title: failure.to_string(), ..Diagnosis::default() };
     let is_of_order = evidence.of_order && failure.since.is_some() && !failure.is_server_error();
     let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
     let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
@@ -59,8 +85,8 @@ pub(crate) fn of_failure(
     found.advise(advice.or_else(|| advice::of_class(failure.class, &subject)));
     let is_of_issuer =
         failure.doing == Doing::RegisterAccount && failure.class == FailureClass::Precondition;
-    if found.commands.is_empty() && (at_the_ca.is_some() || is_of_issuer) {
-        found.commands.extend(advice::check_of_ca(&evidence.issuer));
+    if found.fixes.is_empty() && (at_the_ca.is_some() || is_of_issuer) {
+        found.fixes.extend(advice::check_of_ca(&evidence.issuer));
     }
     found
 }
@@ -73,7 +99,7 @@ fn problem_of(order: &Order) -> Option<&Problem> {
 }
 
 /// What an order that is under way waits for.
-pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Findings {
+pub(crate) fn of_wait(why: &str, evidence: &Evidence, certificate: &NamespacedName) -> Diagnosis {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let waits = |c: &&Challenge| match c.phase() {
         Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting) => true,
@@ -82,20 +108,20 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
     };
     let groups = groups(challenges.filter(waits), by_wait);
     let [group, others @ ..] = groups.as_slice() else {
-        let mut found = Findings { title: why.to_owned(), ..Findings::default() };
+        let mut found = Diagnosis { title: why.to_owned(), ..Diagnosis::default() };
         if evidence.order.as_deref().is_some_and(|order| order.stuck().is_some()) {
             found.advise(Some(advice::of_stuck_order(certificate)));
         }
         return found;
     };
-    let Some(first) = group.first() else { return Findings::default() };
+    let Some(first) = group.first() else { return Diagnosis::default() };
     let omitted = match group.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
     let (name, reason) = (name_of(first), first.shown_reason());
     let title = format!("{name}{omitted}: {reason}");
-    let mut found = Findings { title, ..Findings::default() };
+    let mut found = Diagnosis { title, ..Diagnosis::default() };
     if group.len() > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }
@@ -110,7 +136,7 @@ pub(super) fn of_wait(why: &str, evidence: &Evidence, certificate: &str) -> Find
             found.rows.extend(Row::new("also", text));
         }
     }
-    found.commands.extend(advice::check_of(&first.spec.kind, &bare_name_of(first)));
+    found.fixes.extend(advice::check_of(&first.spec.kind, &bare_name_of(first)));
     found
 }
 
@@ -120,10 +146,10 @@ fn of_challenges(
     others: &[Vec<&Challenge>],
     failure: &Failure,
     evidence: &Evidence,
-    certificate: &str,
-    style: &Style,
-) -> Findings {
-    let Some(first) = group.first() else { return Findings::default() };
+    certificate: Option<&NamespacedName>,
+    time: Time<'_>,
+) -> Diagnosis {
+    let Some(first) = group.first() else { return Diagnosis::default() };
     let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
     let word = first.spec.kind.as_str();
     let title = match first.problem() {
@@ -139,7 +165,7 @@ fn of_challenges(
             format!("{subject} not validated{how}: {}", problem.short_kind())
         }
     };
-    let mut found = Findings { title, ..Findings::default() };
+    let mut found = Diagnosis { title, ..Diagnosis::default() };
     if refused > 1 {
         found.rows.extend(Row::new("names", few(group)));
     }
@@ -152,7 +178,7 @@ fn of_challenges(
         is_registration: false,
     };
     if let Some(problem) = first.problem() {
-        found.problem(problem, &details(group), style);
+        found.problem(problem, &details(group), time);
         found.advise(advice::of_problem(problem.short_kind(), &subject));
     }
     for other in others.iter().take(MOST_OTHERS) {
@@ -166,7 +192,7 @@ fn of_challenges(
         }
     }
     let check = advice::check_of(&first.spec.kind, subject.name);
-    found.commands.extend(check.filter(|check| !found.commands.contains(check)));
+    found.fixes.extend(check.filter(|check| !found.fixes.contains(check)));
     found
 }
 
@@ -175,9 +201,9 @@ fn of_problem(
     failure: &Failure,
     problem: &Problem,
     evidence: &Evidence,
-    certificate: &str,
-    style: &Style,
-) -> Findings {
+    certificate: Option<&NamespacedName>,
+    time: Time<'_>,
+) -> Diagnosis {
     let (doing, url) = request_of(failure);
     let kind = problem.short_kind();
     let title = match (doing.as_str(), kind) {
@@ -192,9 +218,9 @@ fn of_problem(
     } else {
         title
     };
-    let mut found = Findings { title, ..Findings::default() };
+    let mut found = Diagnosis { title, ..Diagnosis::default() };
     found.rows.extend(Row::new("url", url));
-    found.problem(problem, &[], style);
+    found.problem(problem, &[], time);
     let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
     let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
     let name = named.map(|sub| sub.identifier.clone());
@@ -209,15 +235,15 @@ fn of_problem(
     };
     let kind = if problem.is_paused() { "paused" } else { kind };
     found.advise(advice::of_problem(kind, &subject));
-    if found.commands.is_empty() {
-        found.commands.extend(advice::check_of_ca(&evidence.issuer));
+    if found.fixes.is_empty() {
+        found.fixes.extend(advice::check_of_ca(&evidence.issuer));
     }
     found
 }
 
-impl Findings {
+impl Diagnosis {
     /// The problem document in full. `details` are those of all it stands for, when they differ.
-    fn problem(&mut self, problem: &Problem, details: &[String], style: &Style) {
+    fn problem(&mut self, problem: &Problem, details: &[String], time: Time<'_>) {
         let Problem { status, kind, detail, instance, algorithms, subproblems } = problem;
         self.rows.extend(Row::new("type", kind.as_str()));
         let status = status.map_or_else(String::new, |status| status.to_string());
@@ -234,16 +260,16 @@ impl Findings {
         let omitted = (omitted > 0).then(|| format!("and {omitted} more"));
         let each: Vec<String> = each.chain(omitted).collect();
         self.rows.extend(Row::new("of these", each.join("\n")));
-        if let Some(time) = advice::retry_time(&problem.detail) {
-            self.rows.extend(Row::new("until", style.time(time)));
+        if let Some(until) = advice::retry_time(&problem.detail) {
+            self.rows.extend(Row::new("until", time(until)));
         }
     }
 
     fn advise(&mut self, advice: Option<Advice>) {
-        let Some(Advice { cause, remedy, command }) = advice else { return };
+        let Some(Advice { cause, remedy, fix }) = advice else { return };
         self.rows.extend(Row::new("cause", cause));
         self.rows.extend(Row::new("remedy", remedy));
-        self.commands.extend(command);
+        self.fixes.extend(fix);
     }
 
     /// The query of the self-check and its result, without the verdict if the title has it.
@@ -409,7 +435,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// The label of what the CA said.
-pub(super) const DETAIL: &str = "detail";
+pub(crate) const DETAIL: &str = "detail";
 /// How many names, or different answers, are printed.
 const FEW: usize = 3;
 const MOST_OTHERS: usize = 5;

@@ -3,30 +3,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::verbs::doctor::Finding;
-use crate::cli::words::hint::Hint;
+use super::open::Workspace;
+use super::precondition::Lack;
+use super::selection::Targets;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
-use crate::resource::NamespacedName;
-use crate::workspace::{Lack, Targets, Workspace};
+use crate::resource::{Finding, Fix, NamespacedName};
 
 /// One obstacle, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Blocked {
+pub struct Blocked {
     /// In one line.
-    pub(in crate::cli) fact: String,
+    pub fact: String,
     /// The field of a manifest that names what is missing: its file and line.
-    pub(in crate::cli) place: Option<String>,
+    pub place: Option<String>,
     /// What to do about it.
-    pub(in crate::cli) fix: Option<Hint>,
-    pub(in crate::cli) certificates: BTreeSet<NamespacedName>,
+    pub fix: Option<Fix>,
+    pub certificates: BTreeSet<NamespacedName>,
     /// Whether it stops a deployment, not only an issuance.
-    pub(in crate::cli) is_of_deployment: bool,
+    pub is_of_deployment: bool,
 }
 
 impl Blocked {
     /// The obstacles of these, each once: what the manifests name and this host lacks.
-    pub(in crate::cli) async fn all(
+    pub async fn all(
         workspace: &Workspace,
         targets: &Targets,
         tasks: &[&Task],
@@ -36,7 +36,7 @@ impl Blocked {
     }
 
     /// The same of what is known already: what these lack, and of the ports that they need.
-    pub(in crate::cli) fn of(
+    pub fn of(
         lacks: Vec<Lack>,
         ports: Vec<(Finding, Vec<NamespacedName>)>,
         targets: &Targets,
@@ -55,26 +55,25 @@ impl Blocked {
             let is_of_deployment = lack.unmet.need.is_of_deployment();
             let found = lack.diagnostic(&targets.loaded);
             let place = Some(format!("{}:{}", found.path.display(), found.line));
-            let fix = fix.map(Hint::from);
             all.note(Self { fact, place, fix, certificates, is_of_deployment });
         }
         for (found, certificates) in ports {
-            let (fact, fix) = found.into_parts();
+            let Finding { fact, fix, .. } = found;
             let certificates = certificates.into_iter().collect();
-            let (place, fix) = (None, fix.map(Hint::from));
+            let place = None;
             all.note(Self { fact, place, fix, certificates, is_of_deployment: false });
         }
         all.found
     }
 
     /// The fact with its place.
-    pub(in crate::cli) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let Self { fact, place, .. } = self;
         place.as_ref().map_or_else(|| fact.clone(), |place| format!("{fact} ({place})"))
     }
 
     /// Whether it is one of this certificate's.
-    pub(in crate::cli) fn is_of(&self, certificate: &NamespacedName) -> bool {
+    pub fn is_of(&self, certificate: &NamespacedName) -> bool {
         self.certificates.contains(certificate)
     }
 }

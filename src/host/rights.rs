@@ -1,9 +1,8 @@
-//! The user of this process as commands name it, and the commands by which root lets it write.
+//! The user of this process, what it may do with a path, and what would let it do more.
 //!
-//! Contract: nothing is changed. A command never takes a folder away from those who use it: one that
-//! holds files of others keeps its owner and its mode.
+//! Contract: nothing is changed. What lets a user in never takes a folder away from those who use it:
+//! one that holds files of others keeps its owner and its mode.
 
-use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,27 +10,11 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{Gid, Group, Uid, User};
 use rustix::fs::{Access, AtFlags, CWD};
 
-use super::rule::{Trusted, quoted};
-use super::walk::Walk;
+use crate::resource::{Fix, Letters, Look, Permit, Right, Setting};
+use crate::trust::{TrustError, Trusted, Walk};
 
-/// Where packages install it.
+/// Where packages install the program of ACLs.
 const SETFACL: [&str; 2] = ["/usr/bin/setfacl", "/bin/setfacl"];
-
-/// A command, and what must come before it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remedy {
-    /// The command.
-    pub line: String,
-    /// As a comment behind it; `None` where the command can just be run.
-    pub look: Option<&'static str>,
-}
-
-impl fmt::Display for Remedy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.line)?;
-        self.look.map_or(Ok(()), |look| write!(f, " # {look}"))
-    }
-}
 
 /// The name of a group, or its number.
 pub fn group_name(number: u32) -> String {
@@ -55,25 +38,14 @@ pub fn user_name(number: u32) -> String {
     named.map_or_else(|| number.to_string(), |named| named.name)
 }
 
-/// What stands before a command that root runs: nothing where it is root who types.
-pub fn sudo() -> &'static str {
-    if is_of_root() && !is_by_sudo() { "" } else { "sudo " }
-}
-
-/// What stands before a command on what this process owns: nothing, but where sudo started it.
-pub fn sudo_on_own() -> &'static str {
-    if is_by_sudo() { "sudo " } else { "" }
-}
-
-/// What stands before a command that makes this entry and the folders above it that are missing:
-/// nothing where this process may make them.
-pub fn sudo_to_make(path: &Path) -> &'static str {
-    if can_be_made(path) { sudo_on_own() } else { sudo() }
-}
-
 /// Whether root started this process, which may act as another user since.
 pub fn is_of_root() -> bool {
     rustix::process::geteuid().is_root() || may_become_root()
+}
+
+/// Whether sudo started this process, for a user who is not root.
+pub fn is_by_sudo() -> bool {
+    is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
 /// Whether only root can change where a path leads, whose last name, or several, may be missing: a
@@ -85,82 +57,75 @@ fn is_roots_way(path: &Path) -> bool {
     !path.is_symlink() && above.is_none_or(|above| walk.look(above).is_ok())
 }
 
-/// The command that makes a folder, or one that holds nothing of others, this process's own; `group`
-/// may read it too, instead of this process's. `None` where another user could have root do that to
-/// another folder.
-pub fn command_for_own(folder: &Path, mode: &str, group: Option<u32>) -> Option<String> {
-    if !is_roots_way(folder) {
-        return None;
-    }
-    let group = group.map_or_else(own_group, group_name);
-    let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
-    Some(format!("{sudo}install -d -m {mode} -o {user} -g {group} {folder}"))
+/// A folder, or one that holds nothing of others, as this process's own; `group` may read it too,
+/// instead of this process's. `None` where another user could have root do that to another folder.
+pub fn own_folder(folder: &Path, mode: u32, group: Option<u32>) -> Option<Permit> {
+    is_roots_way(folder).then(|| {
+        let group = group.map_or_else(own_group, group_name);
+        Permit::new(folder, Right::Folder { user: own_user(), group, mode })
+    })
 }
 
-/// The command that lets this process into a folder with these permissions, which stays what it is
-/// for all others; with the package of its program where that is not installed. `None` as above.
-pub fn command_for_shared(folder: &Path, permissions: &str) -> Option<String> {
-    if !is_roots_way(folder) {
-        return None;
-    }
-    let (sudo, user, folder) = (sudo(), own_user(), quoted(folder));
-    let is_installed = SETFACL.iter().any(|path| Path::new(path).exists());
-    let package = if is_installed { "" } else { "   # of the package acl" };
-    Some(format!("{sudo}setfacl -m u:{user}:{permissions} {folder}{package}"))
+/// These permissions in a folder, which stays what it is for all others. `None` as above.
+pub fn shared_folder(folder: &Path, letters: Letters) -> Option<Permit> {
+    is_roots_way(folder).then(|| {
+        let has_program = SETFACL.iter().any(|path| Path::new(path).exists());
+        Permit::new(folder, Right::Shared { user: own_user(), letters, has_program })
+    })
 }
 
-/// The command that gives an entry, with all that is in it, or a folder alone, to a user and that
-/// user's group.
-pub fn command_for_owner(path: &Path, user: u32, is_whole: bool) -> String {
+/// An entry, with all that is in it, or a folder alone, as that of a user and that user's group.
+pub fn of_owner(path: &Path, user: u32, is_whole: bool) -> Permit {
+    own(path, user, is_whole, None, false)
+}
+
+/// The same of an entry of another user. What root made is trusted; all else is to be looked at first. A
+/// file that is open to others is closed, as its mode would be the next error.
+pub fn of_foreign(path: &Path, owner: u32, user: u32) -> Permit {
+    let found = if path.is_dir() { Look::Folder } else { Look::File };
+    let look = (owner != 0).then_some(found);
+    let meta = path.symlink_metadata();
+    let is_open = meta.is_ok_and(|found| found.is_file() && found.mode() & 0o077 != 0);
+    own(path, user, true, look, is_open)
+}
+
+fn own(path: &Path, user: u32, is_whole: bool, look: Option<Look>, is_open: bool) -> Permit {
     let known = User::from_uid(Uid::from_raw(user)).ok().flatten();
-    let to = known.map_or_else(
+    let user = known.map_or_else(
         || user.to_string(),
         |known| format!("{}:{}", known.name, group_name(known.gid.as_raw())),
     );
-    let whole = if is_whole && path.is_dir() { "-R " } else { "" };
-    format!("{}chown {whole}{to} {}", sudo(), quoted(path))
+    let is_whole = is_whole && path.is_dir();
+    Permit::new(path, Right::Own { user, is_whole, look, is_open })
 }
 
-/// The command that closes a file or a folder, with all that is in it or alone, to all but its owner.
-pub fn command_for_private(path: &Path, is_whole: bool) -> String {
-    let whole = if is_whole { "-R " } else { "" };
-    format!("{}chmod {whole}go-rwx {}", sudo_on_own(), quoted(path))
-}
-
-/// What lets this process use what the system denied it: the command that puts right the entry on
-/// the way to `path` that has the wrong owner in a folder of ours, or a mode that shuts its own owner
-/// out. `None` where it is neither.
-pub fn command_for_denied(path: &Path) -> Option<Remedy> {
+/// What lets this process use what the system denied it: the entry on the way to `path` that has the
+/// wrong owner in a folder of ours, or a mode that shuts its own owner out. `None` where it is neither.
+pub fn denied(path: &Path) -> Option<Permit> {
     let us = rustix::process::geteuid().as_raw();
     for at in path.ancestors().take_while(|_| us != 0) {
         let Ok(found) = at.symlink_metadata() else { continue };
         if found.uid() != us {
             let is_ours = at.parent()?.metadata().is_ok_and(|above| above.uid() == us);
-            return is_ours.then(|| command_for_foreign(at, found.uid(), us));
+            return is_ours.then(|| of_foreign(at, found.uid(), us));
         }
-        let (least, is_folder) = if found.is_dir() { (0o700, true) } else { (0o600, false) };
+        let (least, mode) = if found.is_dir() { (0o700, 0o700) } else { (0o600, 0o600) };
         if !found.is_symlink() && found.mode() & least != least {
-            let mode = match (at == path, is_folder) {
-                (true, true) => "0700",
-                (true, false) => "0600",
-                (false, _) => "u+rwx",
-            };
-            let line = format!("{}chmod {mode} {}", sudo_on_own(), quoted(at));
-            return Some(Remedy { line, look: None });
+            return Some(Permit::new(at, Right::OfOwner { mode: (at == path).then_some(mode) }));
         }
     }
     None
 }
 
-/// The command by which root lets this process read what the system denied it: the first entry on
-/// the way to `path` that is closed to it. What others use stays as it is for them. `None` where
-/// this process is root, or the entry is the home of a user.
-pub fn command_for_reading(path: &Path) -> Option<String> {
+/// What lets this process read what the system denied it: the first entry on the way to `path` that is
+/// closed to it. What others use stays as it is for them. `None` where this process is root, or the entry
+/// is the home of a user.
+pub fn reading(path: &Path) -> Option<Permit> {
     if rustix::process::geteuid().is_root() {
         return None;
     }
-    if let Some(Remedy { line, look: None }) = command_for_denied(path) {
-        return Some(line);
+    if let Some(permit) = denied(path).filter(|permit| !permit.needs_look()) {
+        return Some(permit);
     }
     let path = std::path::absolute(path).ok()?;
     let at = closed_above(&path).unwrap_or(&path);
@@ -168,36 +133,42 @@ pub fn command_for_reading(path: &Path) -> Option<String> {
     if is_home(at, found.uid()) {
         return None;
     }
-    let letters = if found.is_dir() { "rx" } else { "r" };
+    let letters = if found.is_dir() { Letters::List } else { Letters::Read };
     // No user but root has the rights of its group.
     let is_unshared = found.uid() == 0 && (found.gid() == 0 || found.mode() & 0o070 == 0);
     if !is_unshared {
-        return command_for_shared(at, letters);
+        return shared_folder(at, letters);
     }
-    let (sudo, group, at) = (sudo(), own_group(), quoted(at));
-    Some(format!("{sudo}chgrp {group} {at} && {sudo}chmod g+{letters} {at}"))
+    Some(Permit::new(at, Right::Group { group: own_group(), letters, is_secret: false }))
+}
+
+/// What makes a file, a folder or a link one that is trusted. Never what would make the content of
+/// another user trusted unread: what that user wrote stays, and so does every handle that is still open.
+pub fn trusted(error: &TrustError) -> Option<Fix> {
+    let closed = |path: &Path, is_secret, look| {
+        Some(Fix::Permit(Permit::new(path, Right::Closed { is_secret, look })))
+    };
+    match error {
+        TrustError::Io { .. } | TrustError::Link { .. } => None,
+        TrustError::Reserved { .. } => Some(Fix::Set(Setting::Folder)),
+        TrustError::Outside { roots, .. } => Some(Fix::Set(Setting::FolderBelow(roots.clone()))),
+        TrustError::Owner { path, is_folder, owner, .. } => {
+            let what = Right::Anew { owner: *owner, is_folder: *is_folder };
+            Some(Fix::Permit(Permit::new(path, what)))
+        }
+        TrustError::Writable { path, is_folder, .. } => {
+            closed(path, false, Some(if *is_folder { Look::Folder } else { Look::File }))
+        }
+        TrustError::Open { path, mode } => {
+            closed(path, true, (mode & 0o022 != 0).then_some(Look::File))
+        }
+    }
 }
 
 /// Whether a folder is the home of its owner.
 fn is_home(folder: &Path, owner: u32) -> bool {
     let known = User::from_uid(Uid::from_raw(owner)).ok().flatten();
     known.is_some_and(|known| known.dir == folder)
-}
-
-/// The command that gives an entry of another user to this one. What root made is trusted; all else
-/// is to be looked at first.
-pub fn command_for_foreign(path: &Path, owner: u32, user: u32) -> Remedy {
-    let look = match (owner, path.is_dir()) {
-        (0, _) => None,
-        (_, true) => Some("after a look at what is in it"),
-        (_, false) => Some("after a look at what it says"),
-    };
-    Remedy { line: command_for_owner(path, user, true), look }
-}
-
-/// Whether sudo started this process, for a user who is not root.
-fn is_by_sudo() -> bool {
-    is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
 /// The home of the person who types, also with sudo.
@@ -289,3 +260,6 @@ fn may_become_root() -> bool {
 fn may_become_root() -> bool {
     false
 }
+
+#[cfg(test)]
+mod tests;

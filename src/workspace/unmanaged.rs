@@ -1,0 +1,66 @@
+//! What certctl has no manifest or key for any more, as findings.
+
+use std::path::PathBuf;
+
+use crate::engine::inputs::account_id;
+use crate::resource::{
+    AccountIdentity, Challenge, ChallengeType, Check, Finding, Fix, Issuer, NamespacedName,
+    Obstacle, Order,
+};
+
+/// The certificates whose manifest is gone.
+pub fn without_manifest(orphans: &[(NamespacedName, PathBuf)]) -> Vec<Finding> {
+    let finding = |(name, manifest): &(NamespacedName, PathBuf)| {
+        let fact = format!(
+            "its manifest {} no longer exists; certctl does not renew it: put it back, or stop \
+             managing it",
+            manifest.display()
+        );
+        let found = Obstacle::new(fact).with(Fix::Forget(name.clone()));
+        Finding::warning(&name.to_string(), found)
+    };
+    orphans.iter().map(finding).collect()
+}
+
+/// The challenge responses that interrupted runs left published and that no run can take back now.
+pub fn not_cleaned_up(left: &[(NamespacedName, Vec<Order>)]) -> Vec<Finding> {
+    let finding = |(name, orders): &(NamespacedName, Vec<Order>)| {
+        let challenges = orders.iter().flat_map(|order| &order.challenges);
+        let places: Vec<String> = challenges.filter_map(published_at).collect();
+        let fact = format!(
+            "not cleaned up by an interrupted run: {}; its Certificate or Issuer is missing, and the \
+             next run that finds both cleans up",
+            places.join("; ")
+        );
+        (!places.is_empty()).then(|| Finding::warning(&name.to_string(), Obstacle::new(fact)))
+    };
+    left.iter().filter_map(finding).collect()
+}
+
+/// The challenge response that may still be published, and where.
+pub fn published_at(challenge: &Challenge) -> Option<String> {
+    let spec = &challenge.spec;
+    match (&challenge.presented.target, &spec.kind) {
+        _ if !challenge.owes_clean_up() => None,
+        (Some(target), _) => Some(target.to_string()),
+        // Nothing is written before its place is known.
+        (None, ChallengeType::Dns01) => None,
+        (None, kind @ (ChallengeType::Http01 | ChallengeType::Other(_))) => {
+            Some(format!("{} for {}, token {}", kind.as_str(), spec.identifier, spec.token))
+        }
+    }
+}
+
+/// That nothing can be asked of a CA in the name of an account.
+pub fn lost_key(account: &AccountIdentity, issuer: Option<&Issuer>) -> Finding {
+    let id = account_id(account);
+    let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
+    let fact = format!(
+        "the key of the account of {name} is lost, and nothing can be issued: restore \
+         accounts/{id}/key.pem in the state from a backup; without one, name another secret in \
+         privateKeySecretRef of {name}: the next run registers a new account with a new key, and the \
+         old one stays at the CA, unused; its certificates stay valid"
+    );
+    let check = issuer.map_or(Check::Host, |issuer| Check::Acme(issuer.metadata.name.clone()));
+    Finding::warning("account", Obstacle::new(fact).with(Fix::Check(check)))
+}
