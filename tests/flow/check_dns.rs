@@ -51,7 +51,7 @@ fn what_is_no_name_or_no_format_is_refused() {
         (vec!["192.0.2.1"], "error: \"192.0.2.1\": "),
         (vec!["a b"], "error: \"a b\": "),
         (vec!["example.com", "-o", "name"], "error: check dns has no such format\n"),
-        (vec![], "error: `check dns` needs NAME\n"),
+        (vec![], "error: the following required arguments were not provided:\n  <DNSNAME>\n"),
     ] {
         let output = check(&words);
         assert!(text(&output.stderr).starts_with(said), "{words:?}: {}", text(&output.stderr));

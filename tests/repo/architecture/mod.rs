@@ -185,9 +185,9 @@ fn files_of_one_module_do_not_import_each_other_in_a_circle() {
 const OF_EXIT_CODES: &[&str] = &[
     "src/cli/mod.rs: refuse",
     "src/cli/mod.rs: run",
+    "src/cli/shell.rs: code_of",
     "src/cli/verbs/service/mod.rs: after_stop",
     "src/cli/verbs/service/program.rs: code_of",
-    "src/cli/shell.rs: code_of",
 ];
 
 /// The functions that return an exit code, and those that call the one that makes it.

@@ -18,6 +18,7 @@ use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
 use crate::cli::render::text::Text;
 use crate::cli::shell::Shell;
+use crate::cli::words::fix;
 use crate::cli::words::fix::sudo_on_own;
 use crate::cli::words::hint::Hint;
 use crate::engine::ports::StoreError;
@@ -245,7 +246,7 @@ pub(super) fn beside(files: &[&File], shell: &mut Shell) -> Result<Loaded, CliEr
     for found in own {
         let message = format!("{}: {}", found.field, found.message);
         let hint = found.suggestion.clone().map(|one| format!("did you mean {one}?"));
-        let hint = hint.or(found.help.clone());
+        let hint = hint.or_else(|| fix::help(found));
         if found.is_error() || AS_ERRORS.contains(&found.code) {
             let error =
                 CliError::new(ExitCode::Manifest, format!("{message}; nothing was written"));

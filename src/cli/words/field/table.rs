@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::{Choices, Field, REQUIRED, Type, Used};
+use super::description::{Choices, Field, REQUIRED, Type, Used};
 use crate::resource::dns01::{FieldKind, SettingsTable};
 use crate::resource::{CertificateSpec, Dns01Provider};
 
