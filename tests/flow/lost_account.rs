@@ -242,7 +242,7 @@ fn a_lost_key_is_said_before_a_renewal_needs_it() {
     run.says("  try       certctl check acme ca\n");
     let shown = world.run(&["account", "show", "ca"]).ends_in(0).says(backup).says(old);
     assert!(shown.stdout.contains("State: registered; its key is lost\n"), "{}", shown.stdout);
-    shown.says("  try       certctl check acme ca\n");
+    shown.says("  try: certctl check acme ca\n");
     // Nothing is due: a warning, once a day in a run without a terminal.
     world
         .issue()
