@@ -161,8 +161,8 @@ fn a_command_in_the_text_does_its_work() {
         let world = with_web();
         world.write("root.pem", &world.ca.root_pem());
         let shell = with_names(issued(&world), &world);
-        let live = world.state().path("secrets/default/web-tls/tls.crt");
-        fs::copy(live, world.path("old.crt")).unwrap();
+        let issued = world.state().path("secrets/default/web-tls/tls.crt");
+        fs::copy(issued, world.path("old.crt")).unwrap();
         world.run(&["renew", "web"]).ends_in(0);
         world.write_program("config/hooks.d/on-failure", "exit 0");
         for line in lines {
