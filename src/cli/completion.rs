@@ -3,7 +3,7 @@
 //! Contract: verbs, flags and their fixed values are clap's; names, issuers and namespaces are read from
 //! manifests and state, without a lock and without an error; files are the shell's own. A script starts
 //! certctl with `CERTCTL_COMPLETE` set and, after `--`, the words up to the cursor. Each line of the
-//! answer is a candidate, or [`FILES`]; what a candidate is stands behind a tab.
+//! answer is a candidate, or `FILES`; what a candidate is stands behind a tab.
 
 #[cfg(test)]
 mod tests;
