@@ -11,7 +11,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use clap::{Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
@@ -43,7 +43,9 @@ pub fn answer(arguments: &[OsString], environment: &Environment) -> Option<Strin
     if words.len() == index {
         words.push(OsString::new());
     }
-    let known = Arc::new(Known::read(words.get(..index).unwrap_or_default(), environment));
+    let (line, of_line) = (words.get(..index).unwrap_or_default().to_vec(), environment.clone());
+    let read = move || Known::read(&line, &of_line);
+    let known: Arc<Names> = Arc::new(LazyLock::new(Box::new(read)));
     let mut tree = offering(Arguments::command(), "", &known);
     let is_blank = words.get(index).is_none_or(|word| word.is_empty());
     let mut found = complete(&mut tree, words, index, None).unwrap_or_default();
@@ -73,8 +75,8 @@ fn lines(found: &[CompletionCandidate]) -> String {
     if files.is_empty() { text } else { [&text, files, "\n"].concat() }
 }
 
-/// The tree, with candidates for the values that have a name of [`Known::offers`].
-fn offering(command: Command, verb: &str, known: &Arc<Known>) -> Command {
+/// The tree, with candidates for the values that have a name of [`offers`].
+fn offering(command: Command, verb: &str, known: &Arc<Names>) -> Command {
     let makes_names = verb.starts_with("create ");
     let command = command.mut_args(|arg| {
         let mut places: BTreeSet<String> = BTreeSet::new();
@@ -94,7 +96,7 @@ fn offering(command: Command, verb: &str, known: &Arc<Known>) -> Command {
         }
         arg.add(ArgValueCompleter::new(move |current: &OsStr| {
             let current = current.to_str().unwrap_or_default();
-            places.iter().flat_map(|place| known.offers(place, current)).collect::<Vec<_>>()
+            places.iter().flat_map(|place| offers(&known, place, current)).collect::<Vec<_>>()
         }))
     });
     command.mut_subcommands(|inner| {
@@ -106,6 +108,28 @@ fn offering(command: Command, verb: &str, known: &Arc<Known>) -> Command {
 /// The names of values that have candidates of our own, as help shows them.
 const PLACES: &[&str] =
     &["NAME", "ISSUER", "NAMESPACE", "FIELD", "FILE", "KEYFILE", "DIR", "FOLDER"];
+
+/// The candidates for a value of this name.
+fn offers(known: &Names, place: &str, current: &str) -> Vec<CompletionCandidate> {
+    let mut offers = match place {
+        "NAME" => known.named(&known.certificates, current),
+        "ISSUER" => known.named(&known.issuers, current),
+        "NAMESPACE" => {
+            let all = known.certificates.iter().chain(&known.issuers);
+            let all: BTreeSet<&str> = all.map(|name| name.namespace.as_str()).collect();
+            all.into_iter().filter(|namespace| !namespace.is_empty()).map(Into::into).collect()
+        }
+        "FIELD" => fields(current),
+        // clap completes a flag as if it were the word of a verb, too.
+        _ if current.starts_with('-') => Vec::new(),
+        _ => return vec![FILES.into()],
+    };
+    offers.retain(|offer| offer.get_value().to_string_lossy().starts_with(current));
+    offers
+}
+
+/// [`Known`], read once a name is completed.
+type Names = LazyLock<Known, Box<dyn FnOnce() -> Known + Send>>;
 
 /// The names in manifests and state.
 #[derive(Default)]
@@ -149,25 +173,6 @@ impl Known {
             issuers: loaded.issuers.iter().map(|one| one.metadata.key()).filter(is_sound).collect(),
             namespace: global.namespace().map(str::to_owned),
         }
-    }
-
-    /// The candidates for a value of this name.
-    fn offers(&self, place: &str, current: &str) -> Vec<CompletionCandidate> {
-        let mut offers = match place {
-            "NAME" => self.named(&self.certificates, current),
-            "ISSUER" => self.named(&self.issuers, current),
-            "NAMESPACE" => {
-                let all = self.certificates.iter().chain(&self.issuers);
-                let all: BTreeSet<&str> = all.map(|name| name.namespace.as_str()).collect();
-                all.into_iter().filter(|namespace| !namespace.is_empty()).map(Into::into).collect()
-            }
-            "FIELD" => fields(current),
-            // clap completes a flag as if it were the word of a verb, too.
-            _ if current.starts_with('-') => Vec::new(),
-            _ => return vec![FILES.into()],
-        };
-        offers.retain(|offer| offer.get_value().to_string_lossy().starts_with(current));
-        offers
     }
 
     /// Names as verbs take them: alone where one namespace has them, else with their namespace.
