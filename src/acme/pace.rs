@@ -19,8 +19,8 @@ pub(super) struct Pace {
     /// When requests were sent: those of the last while that were taken, and those in flight.
     sent: VecDeque<Instant>,
     in_flight: usize,
-    /// The refusals since the last answer that was none.
-    refused: u32,
+    /// Whether the last answer was a refusal.
+    was_refused: bool,
     paused_until: Option<Instant>,
     rate: Option<Rate>,
 }
@@ -62,14 +62,13 @@ impl Pace {
     pub(super) fn settled(&mut self, sent: Instant, refusal: Option<Duration>, now: Instant) {
         self.in_flight = self.in_flight.saturating_sub(1);
         let Some(wish) = refusal.filter(|wish| *wish <= Pause::LONGEST_WISH.unsigned_abs()) else {
-            self.refused = 0;
+            self.was_refused = false;
             return;
         };
         if let Some(place) = self.sent.iter().position(|at| *at == sent) {
             self.sent.remove(place);
         }
-        self.refused = self.refused.saturating_add(1);
-        if self.refused < 2 {
+        if !std::mem::replace(&mut self.was_refused, true) {
             return;
         }
         self.paused_until = self.paused_until.max(now.checked_add(wish));

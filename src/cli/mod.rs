@@ -34,7 +34,7 @@ mod run;
 mod setting;
 mod signal;
 mod targets;
-mod terminal;
+pub mod terminal;
 mod verb;
 pub mod verbs;
 pub mod words;

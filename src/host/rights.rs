@@ -109,9 +109,9 @@ pub fn denied(path: &Path) -> Option<Permit> {
             let is_ours = at.parent()?.metadata().is_ok_and(|above| above.uid() == us);
             return is_ours.then(|| of_foreign(at, found.uid(), us));
         }
-        let (least, mode) = if found.is_dir() { (0o700, 0o700) } else { (0o600, 0o600) };
+        let least = if found.is_dir() { 0o700 } else { 0o600 };
         if !found.is_symlink() && found.mode() & least != least {
-            return Some(Permit::new(at, Right::OfOwner { mode: (at == path).then_some(mode) }));
+            return Some(Permit::new(at, Right::OfOwner { mode: (at == path).then_some(least) }));
         }
     }
     None

@@ -3,6 +3,7 @@
 
 use certctl::cli::global::Format;
 use certctl::cli::verbs::status;
+use certctl::cli::words;
 use certctl::engine::Ending;
 use certctl::engine::ports::Clock as _;
 use certctl::resource::{Certificate, FailureClass, Issuer, OrderState, Phase};
@@ -191,7 +192,7 @@ fn page(scene: &Scene) -> String {
         secret_path: "/etc/certctl/live/default/web-tls".into(),
         ..CertificateView::unknown(scene.task.certificate.metadata.key())
     };
-    let look = status::Scene {
+    let look = words::Scene {
         now: scene.clock.now(),
         zone: TimeZone::UTC,
         color: false,

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use certctl::cli::global::Format;
 use certctl::cli::verbs::status;
+use certctl::cli::words;
 use certctl::controller::alert;
 use certctl::engine::Ending;
 use certctl::engine::ports::{Clock as _, Lock};
@@ -96,7 +97,7 @@ fn shown(scene: &Scene) -> (String, bool, bool) {
     let view = view(scene);
     let look = |format| {
         let (now, zone) = (scene.clock.now(), TimeZone::UTC);
-        let look = status::Scene { now, zone, color: false, format, width: None };
+        let look = words::Scene { now, zone, color: false, format, width: None };
         status::certificates(std::slice::from_ref(&view), status::Extent::Line, &look).unwrap()
     };
     let word = State::of(&view, scene.clock.now()).word().to_owned();

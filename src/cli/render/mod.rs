@@ -9,6 +9,3 @@ pub(in crate::cli) mod report;
 pub(in crate::cli) mod table;
 pub(in crate::cli) mod text;
 pub mod yaml;
-
-pub use crate::cli::terminal::Width;
-pub use crate::cli::words::Scene;

@@ -16,11 +16,11 @@ use tokio::time::Instant;
 
 use crate::cli::environment::Environment;
 use crate::cli::global::{GlobalArgs, When};
-use crate::cli::render::Width;
 use crate::cli::render::output::Output;
 use crate::cli::render::output::{escape, write_above};
 use crate::cli::render::report;
 use crate::cli::render::text::Text;
+use crate::cli::terminal::Width;
 use crate::cli::words::advice;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::time::rfc3339;

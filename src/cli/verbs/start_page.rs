@@ -15,13 +15,13 @@ use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
 use crate::cli::global::Format;
-use crate::cli::render::Scene;
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::report::short;
 use crate::cli::render::text::{behind, wrap};
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::last_run;
+use crate::cli::words::Scene;
 use crate::cli::words::count::count;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::next;
@@ -468,7 +468,7 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
-    use crate::cli::render::Width;
+    use crate::cli::terminal::Width;
     use crate::resource::NamespacedName;
     use crate::workspace::view::{Damage, DamageCourse};
 

@@ -1,10 +1,9 @@
 //! What an order in progress waits for, and what is left of it to be cleaned up.
 
 use crate::resource::dns01::record_name;
-use crate::resource::escape;
 use crate::resource::{
     Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
-    SolverKind, challenge_url,
+    SolverKind, challenge_url, escape,
 };
 use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;

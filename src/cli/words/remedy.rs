@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use super::advice;
-use super::hint::Hint;
-use super::hint::short;
+use super::hint::{Hint, short};
 use super::state::is_only_owed;
 use crate::engine::ports::WrongEntry;
 use crate::host::rights;
-use crate::resource::escape;
-use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource};
+use crate::resource::{Challenge, NamespacedName, Phase, ReasonSource, escape};
 use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::{CertificateView, DamageCourse};

@@ -5,8 +5,7 @@ use super::diagnosis::{Diagnosis, of_failure};
 use super::order::waits_for;
 use crate::cli::terminal::Paint;
 use crate::engine::Evidence;
-use crate::resource::escape;
-use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation};
+use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation, escape};
 use crate::workspace::outlook::State;
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 

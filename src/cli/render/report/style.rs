@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::environment::Environment;
-use crate::cli::render::Width;
 use crate::cli::render::output::Output;
+use crate::cli::terminal::Width;
 use crate::cli::words::time;
 
 /// The reader, and the current time.

@@ -30,7 +30,7 @@ use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
 use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::check::{format_of, known};
-use crate::cli::verbs::status::Scene;
+use crate::cli::words::Scene;
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;

@@ -1,7 +1,7 @@
 use super::render::{names, page};
 use super::*;
-use crate::cli::render::Scene;
 use crate::cli::render::document::Object;
+use crate::cli::words::Scene;
 use crate::controller::Deferral;
 use crate::resource::{IssuerKind, Reason};
 use crate::workspace::outlook::{Outlook, Why};

@@ -1,7 +1,7 @@
 //! What stands between a certificate and its next attempt: of both of its pages.
 
-use crate::cli::render::Scene;
 use crate::cli::render::output::escape;
+use crate::cli::words::Scene;
 use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Revocation};
 use crate::workspace::Blocked;
 use crate::workspace::outlook::When;

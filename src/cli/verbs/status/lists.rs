@@ -3,8 +3,8 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
-use crate::cli::render::Scene;
 use crate::cli::render::table::{Cell, listed};
+use crate::cli::words::Scene;
 use crate::cli::words::order::{identifier, type_word};
 
 use crate::cli::global::Format;

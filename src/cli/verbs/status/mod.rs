@@ -24,7 +24,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::global::Format;
 use crate::cli::render::document::{self, Listed, Object};
 use crate::cli::render::table::Cell;
-pub use crate::cli::render::{Scene, Width};
+use crate::cli::words::Scene;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;

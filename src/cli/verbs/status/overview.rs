@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::cli::render::Scene;
 use crate::cli::render::table::{Cell, listed};
+use crate::cli::words::Scene;
 use crate::cli::words::next::{self, date_and_distance, distance};
 use crate::cli::words::order::order_waits_briefly;
 use crate::cli::words::state::problem_kind;

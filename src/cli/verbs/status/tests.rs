@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::terminal::Width;
 use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
 use crate::cli::words::remedy::Remedy;
