@@ -77,7 +77,7 @@ const PATTERNS: &[(&str, Replace)] = &[
     (r#"(/acme-challenge/|Token: |token |"token": ")[A-Za-z0-9_-]{43}"#, token),
     // Of Pebble.
     (r#"TXT "[A-Za-z0-9_-]{43}""#, |_, _| Some("TXT \"<digest>\"".to_owned())),
-    (r"/my-account/[0-9a-f]+", |_, _| Some("/my-account/<account>".to_owned())),
+    (r"/my-account/[0-9a-f]+(\s+was\s+registered\s+with\s+the\s+ACME\s+server,)?", account),
     (r"\b127\.0\.0\.1:[0-9]{4,5}\b", |_, _| Some("127.0.0.1:<port>".to_owned())),
 ];
 
@@ -102,6 +102,16 @@ fn age(line: &str, _: Timestamp) -> Option<String> {
     let seconds = age.strip_suffix('s')?;
     let is_short = seconds.len() <= 2 && seconds.parse::<u8>().is_ok();
     is_short.then(|| format!("{start} <s>  certctl  "))
+}
+
+/// The number has 14 to 16 digits: where the sentence is broken would depend on it.
+fn account(text: &str, _: Timestamp) -> Option<String> {
+    let rest = if text.contains(char::is_whitespace) {
+        " was registered with the\n  ACME server,"
+    } else {
+        ""
+    };
+    Some(["/my-account/<account>", rest].concat())
 }
 
 fn token(text: &str, _: Timestamp) -> Option<String> {
@@ -197,6 +207,11 @@ mod tests {
             ("\"clockSkewSeconds\": -1, 0", "\"clockSkewSeconds\": <seconds>, 0"),
             ("\"clockSkewSeconds\": 3,", "\"clockSkewSeconds\": 3,"),
             ("serial 00112233445566778899aabbccddeeff", "serial <serial>"),
+            ("/my-account/1f, x", "/my-account/<account>, x"),
+            (
+                "/my-account/1f2e was registered with the ACME\n  server, in",
+                "/my-account/<account> was registered with the\n  ACME server, in",
+            ),
             ("/tmp/x/state at 127.0.0.1:4711", "<folder>/state at 127.0.0.1:<port>"),
         ] {
             assert_eq!(normal.apply(text, now), replaced);
