@@ -66,10 +66,7 @@ pub(super) fn read(answer: &Answer) -> Result<AuthorizationView, AcmeError> {
 pub(super) fn read_challenge(answer: &Answer, value: &Value) -> Result<ChallengeView, AcmeError> {
     let kind = ChallengeType::from(field::word(value, "type"));
     let token = field::text(value, "token");
-    let needed = match &kind {
-        ChallengeType::Http01 | ChallengeType::Dns01 => true,
-        ChallengeType::Other(_) => false,
-    };
+    let needed = kind.method().is_some();
     let shortest = if needed { SHORTEST_SAFE_TOKEN } else { 1 };
     if (needed || !token.is_empty()) && !is_token(token, shortest) {
         let token = excerpt(token, 200);

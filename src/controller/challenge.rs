@@ -38,9 +38,7 @@ use jiff::Timestamp;
 use super::attempt::Slot;
 use super::scheduler::turn;
 use super::{Awaited, Change, Effect, Record, Snapshot, Step, Wake, order};
-use crate::resource::{
-    Challenge, ChallengeType, GoDuration, Order, OrderPhase, Pause, Phase, Reason,
-};
+use crate::resource::{Challenge, GoDuration, Order, OrderPhase, Pause, Phase, Reason};
 
 pub use absorb::{absorb, absorb_clean_up};
 pub(super) use absorb::{
@@ -206,7 +204,7 @@ fn is_in_group(challenge: &Challenge, other: &Challenge) -> bool {
 
 /// A DNS record's place is stored before the record is written.
 fn needs_a_place(challenge: &Challenge) -> bool {
-    challenge.spec.kind == ChallengeType::Dns01 && challenge.presented.target.is_none()
+    challenge.spec.kind.is_record() && challenge.presented.target.is_none()
 }
 
 /// A slot was granted, and no clean-up of an earlier turn, or of an earlier order, is in flight.
@@ -393,12 +391,12 @@ pub fn clean_ups(snapshot: &Snapshot) -> Vec<Effect> {
 pub fn resumed(mut order: Order) -> (Order, Vec<String>) {
     let mut unsure = Vec::new();
     for challenge in &mut order.challenges {
-        let (kind, url) = (challenge.spec.kind.clone(), challenge.spec.url.clone());
+        let (is_served, url) = (challenge.spec.kind.is_served(), challenge.spec.url.clone());
         let Some(pending) = challenge.pending_mut() else { continue };
-        match (pending.phase, kind) {
-            (Phase::SelfChecking, ChallengeType::Http01) => pending.phase = Phase::Presenting,
+        match (pending.phase, is_served) {
+            (Phase::SelfChecking, true) => pending.phase = Phase::Presenting,
             // No listener answers for it any more: it is cleaned up first.
-            (Phase::Requeued, ChallengeType::Http01) => pending.phase = Phase::Queued,
+            (Phase::Requeued, true) => pending.phase = Phase::Queued,
             (Phase::Accepting, _) => unsure.push(url),
             (
                 Phase::Queued
@@ -418,9 +416,7 @@ pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
     // After a power loss, that it may have been presented is all that is left on disk.
     let was_out = |c: &&Challenge| {
         let is_pending = c.pending().is_some();
-        c.spec.kind == ChallengeType::Http01
-            && is_pending
-            && (c.presented.at.is_some() || c.owes_clean_up())
+        c.spec.kind.is_served() && is_pending && (c.presented.at.is_some() || c.owes_clean_up())
     };
     order.challenges.iter().filter(was_out).map(|challenge| challenge.spec.url.clone())
 }
@@ -429,15 +425,15 @@ pub fn left_unanswered(order: &Order) -> impl Iterator<Item = String> {
 /// clean-up owed; DNS-01 stays presented, and its self-check is repeated.
 pub fn parked(mut order: Order) -> Order {
     for challenge in &mut order.challenges {
-        let kind = challenge.spec.kind.clone();
+        let is_record = challenge.spec.kind.is_record();
         let Some(pending) = challenge.pending_mut() else { continue };
-        match (pending.phase, kind) {
+        match (pending.phase, is_record) {
             (
                 Phase::Requeued | Phase::Presenting | Phase::SelfChecking | Phase::Accepting,
-                ChallengeType::Http01 | ChallengeType::Other(_),
+                false,
             ) => pending.phase = Phase::Queued,
-            (Phase::Accepting, ChallengeType::Dns01) => pending.phase = Phase::SelfChecking,
-            (Phase::Requeued | Phase::Presenting | Phase::SelfChecking, ChallengeType::Dns01)
+            (Phase::Accepting, true) => pending.phase = Phase::SelfChecking,
+            (Phase::Requeued | Phase::Presenting | Phase::SelfChecking, true)
             | (Phase::Queued | Phase::Accepted, _) => {}
         }
     }

@@ -45,9 +45,9 @@ use end::{failure_of, replaced, verdict};
 use super::run::FINALIZE_TRIES;
 use super::{Awaited, Change, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
-    Cause, CertificateRequest, CertificateSpec, Challenge, ChallengeType, CheckReport, DnsName,
-    Doing, Failure, FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState,
-    OrderUrls, Pause, Phase, Reason, SolverKind, pick_solver,
+    Cause, CertificateRequest, CertificateSpec, Challenge, CheckReport, DnsName, Doing, Failure,
+    FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Pause,
+    Phase, Reason, pick_solver,
 };
 
 pub use absorb::absorb;
@@ -253,14 +253,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
         let offered = of_it.iter().flat_map(|a| a.challenges.iter());
         let offered: Vec<_> = offered.map(|offered| offered.kind.clone()).collect();
         let today = pick_solver(solvers, &spec.identifier, spec.wildcard, labels, &offered);
-        let same = match (today.map(|solver| &solver.kind), &spec.solver.kind) {
-            (Some(SolverKind::Http01(_)), SolverKind::Http01(_)) => true,
-            (Some(SolverKind::Dns01(today)), SolverKind::Dns01(then)) => today == then,
-            (Some(SolverKind::Http01(_)), SolverKind::Dns01(_))
-            | (Some(SolverKind::Dns01(_)), SolverKind::Http01(_))
-            | (None, _) => false,
-        };
-        undecided && !same
+        undecided && !today.is_some_and(|solver| solver.solves_as(&spec.solver))
     };
     order.challenges.iter().find(differs).map(|challenge| challenge.spec.identifier.clone())
 }
@@ -295,7 +288,7 @@ fn was_reset(snapshot: &Snapshot, challenge: &Challenge) -> bool {
         .zip(acceptance)
         .is_some_and(|(at, acceptance)| at >= acceptance.begun);
     has_ended
-        && challenge.spec.kind == ChallengeType::Http01
+        && challenge.spec.kind.is_served()
         && challenge.problem().is_some_and(|problem| problem.short_kind() == "connection")
         && challenge.check().is_some_and(CheckReport::has_passed)
 }

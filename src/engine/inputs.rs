@@ -71,23 +71,20 @@ pub fn names_of(certificate: &Certificate) -> Vec<Identifier> {
     names.chain(addresses).collect()
 }
 
-/// The solver for one of the names, as far as it is known before the order: wildcards are validated
-/// by DNS-01, addresses by HTTP-01, other names by either.
+/// The solver for one of the names, as far as it is known before the order: of a type that proves
+/// control of such a name.
 pub fn solver_for<'a>(
     issuer: &'a Issuer,
     certificate: &Certificate,
     name: &Identifier,
 ) -> Option<&'a Solver> {
-    let (identifier, wildcard, offered) = match name {
+    let (identifier, wildcard) = match name {
         Identifier::Dns(dns) if dns.is_wildcard() => {
-            let base = dns.base().parse().map_or_else(|_| name.clone(), Identifier::Dns);
-            (base, true, vec![ChallengeType::Dns01])
+            (dns.base().parse().map_or_else(|_| name.clone(), Identifier::Dns), true)
         }
-        Identifier::Dns(_) => {
-            (name.clone(), false, vec![ChallengeType::Http01, ChallengeType::Dns01])
-        }
-        Identifier::Ip(_) => (name.clone(), false, vec![ChallengeType::Http01]),
+        Identifier::Dns(_) | Identifier::Ip(_) => (name.clone(), false),
     };
+    let (offered, _) = ChallengeType::proving(&identifier, wildcard);
     let labels = &certificate.metadata.labels;
     pick_solver(&issuer.acme.solvers, &identifier, wildcard, labels, &offered)
 }

@@ -14,7 +14,7 @@ use crate::manifest::{SecretError, SecretSource};
 use crate::resource::dns01::Webhook;
 use crate::resource::{
     ANNOTATION_PREFIX, Certificate, Check, DeployTarget, Dns01Provider, Elsewhere, Fix, Issuer,
-    Obstacle, Page, SecretKeySelector, Setting, Settings, SolverKind, keystore,
+    Obstacle, Page, SecretKeySelector, Setting, Settings, keystore,
 };
 use crate::solver::dns01::{self, ProviderError};
 use crate::solver::http01::check_webroot;
@@ -166,10 +166,8 @@ fn webroot(
 ) -> Option<Unmet> {
     let path = settings.http01_webroot.as_ref()?;
     let is_over_http = names_of(certificate).iter().any(|name| {
-        match solver_for(issuer, certificate, name).map(|solver| &solver.kind) {
-            Some(SolverKind::Http01(_)) => true,
-            Some(SolverKind::Dns01(_)) | None => false,
-        }
+        let solver = solver_for(issuer, certificate, name);
+        solver.is_some_and(|solver| solver.challenge_type().is_served())
     });
     let obstacle = check_webroot(Path::new(path), bounds).err().filter(|_| is_over_http)?;
     let is_own = certificate.settings.http01_webroot.is_some();
@@ -214,7 +212,7 @@ pub fn of_issuer(
         unmet.push(one.at_secret(name));
     }
     for (index, solver) in acme.solvers.iter().enumerate().filter(|(at, _)| solvers.contains(at)) {
-        let SolverKind::Dns01(dns01) = &solver.kind else { continue };
+        let Some(dns01) = solver.dns01() else { continue };
         let mut field = format!("spec acme solvers [{index}] dns01");
         let secrets = dns01.provider.credentials();
         let missing =

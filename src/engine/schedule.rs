@@ -610,7 +610,7 @@ type Group<'a> = Vec<(&'a Challenge, Phase)>;
 fn needy<'a>(order: &'a Order, snapshot: &Snapshot) -> Vec<Group<'a>> {
     let fetched = |c: &Challenge| {
         c.phase() == Some(Phase::Accepted)
-            && c.spec.kind == ChallengeType::Http01
+            && c.spec.kind.is_served()
             && snapshot.run.attempt(&c.spec.url).hit().is_some()
     };
     let mut groups: BTreeMap<_, Group<'_>> = BTreeMap::new();

@@ -693,27 +693,22 @@ impl Check<'_> {
     }
 
     fn solver(&self, issuer: &Issuer, name: &Name, sink: &mut Sink<'_>) {
-        use ChallengeType::{Dns01, Http01};
         let pick = |offered: &[ChallengeType]| {
             let labels = &self.certificate.metadata.labels;
             let solvers = &issuer.acme.solvers;
             pick_solver(solvers, &name.identifier, name.wildcard, labels, offered).is_some()
         };
-        let is_address = matches!(name.identifier, Identifier::Ip(_));
-        let offered: &[ChallengeType] = match (is_address, name.wildcard) {
-            (true, _) => &[Http01],
-            (false, true) => &[Dns01],
-            (false, false) => &[Http01, Dns01],
-        };
-        if pick(offered) {
+        let (proving, others) = ChallengeType::proving(&name.identifier, name.wildcard);
+        if pick(&proving) {
             return;
         }
+        let is_address = matches!(name.identifier, Identifier::Ip(_));
         let star = if name.wildcard { "*." } else { "" };
         let full = format!("{star}{}", name.identifier);
         let whose = format!("{} {}", issuer.kind, issuer.metadata.key());
-        let (code, message) = if name.wildcard && pick(&[Http01]) {
+        let (code, message) = if name.wildcard && pick(&others) {
             ("E0208", format!("{full} needs a dns01 solver, and {whose} has only http01 for it"))
-        } else if is_address && pick(&[Dns01]) {
+        } else if is_address && pick(&others) {
             ("E0209", format!("{full} needs an http01 solver, and {whose} has only dns01 for it"))
         } else if issuer.acme.solvers.is_empty() {
             ("E0207", format!("no solver for {full}: {whose} has no solvers"))

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver};
+use super::validation_method::{Presence, Proves, ValidationMethod};
+use super::{AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver, SolverKind};
 
 /// One challenge of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -347,24 +348,69 @@ pub enum ChallengeType {
     Other(String),
 }
 
+impl ValidationMethod {
+    /// RFC 8555 section 8.3; of addresses RFC 8738.
+    pub const HTTP01: Self =
+        Self { word: "http-01", presence: Presence::Served, proves: Proves::Hosts };
+    /// RFC 8555 section 8.4.
+    pub const DNS01: Self =
+        Self { word: "dns-01", presence: Presence::Record, proves: Proves::Names };
+}
+
 impl ChallengeType {
+    /// Those that certctl solves.
+    const SOLVED: [Self; 2] = [Self::Http01, Self::Dns01];
+
+    /// What is known of it; `None` for a type that certctl does not solve.
+    pub fn method(&self) -> Option<&'static ValidationMethod> {
+        match self {
+            Self::Http01 => Some(&ValidationMethod::HTTP01),
+            Self::Dns01 => Some(&ValidationMethod::DNS01),
+            Self::Other(_) => None,
+        }
+    }
+
     /// The protocol's name.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Http01 => "http-01",
-            Self::Dns01 => "dns-01",
             Self::Other(word) => word,
+            Self::Http01 => ValidationMethod::HTTP01.word,
+            Self::Dns01 => ValidationMethod::DNS01.word,
+        }
+    }
+
+    /// Whether its answer is given by a server of the run.
+    pub fn is_served(&self) -> bool {
+        self.method().is_some_and(|method| method.presence == Presence::Served)
+    }
+
+    /// Whether its answer is a DNS record.
+    pub fn is_record(&self) -> bool {
+        self.method().is_some_and(|method| method.presence == Presence::Record)
+    }
+
+    /// The types that prove control of an identifier (the name without `*.`), and the others.
+    pub fn proving(identifier: &Identifier, wildcard: bool) -> (Vec<Self>, Vec<Self>) {
+        let proves =
+            |kind: &Self| kind.method().is_some_and(|method| method.proves(identifier, wildcard));
+        Self::SOLVED.into_iter().partition(proves)
+    }
+}
+
+impl Solver {
+    /// The challenge type that it answers.
+    pub fn challenge_type(&self) -> ChallengeType {
+        match self.kind {
+            SolverKind::Http01(_) => ChallengeType::Http01,
+            SolverKind::Dns01(_) => ChallengeType::Dns01,
         }
     }
 }
 
 impl From<String> for ChallengeType {
     fn from(word: String) -> Self {
-        match word.as_str() {
-            "http-01" | "HTTP-01" => Self::Http01,
-            "dns-01" | "DNS-01" => Self::Dns01,
-            _ => Self::Other(word),
-        }
+        let known = Self::SOLVED.into_iter().find(|kind| kind.as_str().eq_ignore_ascii_case(&word));
+        known.unwrap_or(Self::Other(word))
     }
 }
 

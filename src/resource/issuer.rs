@@ -189,6 +189,34 @@ pub struct Solver {
     pub kind: SolverKind,
 }
 
+impl Solver {
+    /// Its settings, if it writes DNS records.
+    pub fn dns01(&self) -> Option<&Dns01> {
+        match &self.kind {
+            SolverKind::Http01(_) => None,
+            SolverKind::Dns01(dns01) => Some(dns01),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn dns01_mut(&mut self) -> Option<&mut Dns01> {
+        match &mut self.kind {
+            SolverKind::Http01(_) => None,
+            SolverKind::Dns01(dns01) => Some(dns01),
+        }
+    }
+
+    /// Whether it solves as another does: settings of HTTP-01 are for clusters, and do not count.
+    pub fn solves_as(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (SolverKind::Http01(_), SolverKind::Http01(_)) => true,
+            (SolverKind::Dns01(one), SolverKind::Dns01(other)) => one == other,
+            (SolverKind::Http01(_), SolverKind::Dns01(_))
+            | (SolverKind::Dns01(_), SolverKind::Http01(_)) => false,
+        }
+    }
+}
+
 /// How a solver proves control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SolverKind {

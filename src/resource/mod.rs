@@ -54,6 +54,7 @@ mod terms;
 mod text_form;
 mod time;
 mod usage;
+mod validation_method;
 mod zone;
 
 pub use account::{Account, AccountIdentity, AccountStep};
@@ -139,4 +140,5 @@ pub use status::{CertificateRecord, CertificateStatus, Notice};
 pub use terms::readable_terms;
 pub use time::{DateTime, Rfc3339, rfc1123, rfc3339};
 pub use usage::Usage;
+pub use validation_method::{Presence, ValidationMethod};
 pub use zone::{UnknownZone, Zone};

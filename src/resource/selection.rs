@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChallengeType, DnsName, Identifier, Selector, Solver, SolverKind};
+use super::{ChallengeType, DnsName, Identifier, Selector, Solver};
 
 /// Picks the solver for `identifier` among those whose type the server offers.
 ///
@@ -34,16 +34,6 @@ pub fn pick_solver<'a>(
         }
     }
     chosen.map(|(solver, _)| solver)
-}
-
-impl Solver {
-    /// The challenge type this solver answers.
-    pub fn challenge_type(&self) -> ChallengeType {
-        match self.kind {
-            SolverKind::Http01(_) => ChallengeType::Http01,
-            SolverKind::Dns01(_) => ChallengeType::Dns01,
-        }
-    }
 }
 
 /// Exact name, labels in the longest matching zone, matching labels: compared in this order.
@@ -80,6 +70,7 @@ fn labels_of_zone(zone: &DnsName, name: &str) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::resource::Http01;
+    use crate::resource::SolverKind;
 
     fn solver(names: &[&str], zones: &[&str], labels: &[(&str, &str)]) -> Solver {
         let parse = |list: &[&str]| list.iter().map(|n| n.parse().unwrap()).collect();

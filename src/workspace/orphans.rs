@@ -13,7 +13,7 @@ use crate::engine::ports::{Lock, Store as _, StoreError};
 use crate::engine::{Goal, Task};
 use crate::manifest::SecretSource;
 use crate::resource::{
-    Certificate, CertificateSpec, ChallengeType, Metadata, NamespacedName, Order, Origin, Settings,
+    Certificate, CertificateSpec, Metadata, NamespacedName, Order, Origin, Settings,
 };
 use crate::store::Records;
 
@@ -77,7 +77,7 @@ impl Workspace {
         let mut owed = owed.filter(|challenge| challenge.owes_clean_up());
         let issuer_ref = &orders.last()?.spec.issuer_ref;
         let is_same = orders.iter().all(|order| order.spec.issuer_ref == *issuer_ref);
-        if !is_same || !owed.all(|challenge| challenge.spec.kind == ChallengeType::Dns01) {
+        if !is_same || !owed.all(|challenge| challenge.spec.kind.is_record()) {
             return None;
         }
         let spec = CertificateSpec {

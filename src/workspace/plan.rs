@@ -18,8 +18,8 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    CertificateSpec, IssuerKind, LeafFacts, NamespacedName, Reason, SolverKind, Spent,
-    SuggestedWindow, only_in,
+    CertificateSpec, IssuerKind, LeafFacts, NamespacedName, Reason, Solver, Spent, SuggestedWindow,
+    only_in,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -372,13 +372,14 @@ fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<Strin
 fn names(snapshot: &Snapshot) -> Vec<Name> {
     let certificate = &snapshot.certificate;
     let name = |name| {
-        let solver = solver_for(&snapshot.issuer, certificate, &name).map(|solver| &solver.kind);
-        let (solver, provider) = match solver {
-            Some(SolverKind::Http01(_)) => ("http-01", None),
-            Some(SolverKind::Dns01(dns01)) => ("dns-01", Some(dns01.provider.name().to_owned())),
-            None => ("none", None),
-        };
-        Name { name: name.to_string(), solver, provider }
+        let solver = solver_for(&snapshot.issuer, certificate, &name);
+        let method = solver.and_then(|solver| solver.challenge_type().method());
+        let dns01 = solver.and_then(Solver::dns01);
+        Name {
+            name: name.to_string(),
+            solver: method.map_or("none", |method| method.word),
+            provider: dns01.map(|dns01| dns01.provider.name().to_owned()),
+        }
     };
     names_of(certificate).into_iter().map(name).collect()
 }

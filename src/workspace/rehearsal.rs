@@ -18,7 +18,6 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{StandIn, Task};
 use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
-use crate::resource::SolverKind;
 
 /// See the module.
 pub struct Rehearsal {
@@ -90,7 +89,7 @@ impl Rehearsal {
         acme.profile.clear();
         acme.preferred_chain.clear();
         for solver in &mut acme.solvers {
-            if let SolverKind::Dns01(dns01) = &mut solver.kind {
+            if let Some(dns01) = solver.dns01_mut() {
                 // The built-in name server is the only one and shows changes at once.
                 dns01.nameservers.clear();
                 solver.wait_instead_of_self_check = None;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::engine::inputs::account_id;
 use crate::resource::{
-    AccountIdentity, Challenge, ChallengeType, Check, Finding, Fix, Issuer, NamespacedName,
-    Obstacle, Order,
+    AccountIdentity, Challenge, Check, Finding, Fix, Issuer, NamespacedName, Obstacle, Order,
 };
 
 /// The certificates whose manifest is gone.
@@ -40,13 +39,14 @@ pub fn not_cleaned_up(left: &[(NamespacedName, Vec<Order>)]) -> Vec<Finding> {
 /// The challenge response that may still be published, and where.
 pub fn published_at(challenge: &Challenge) -> Option<String> {
     let spec = &challenge.spec;
-    match (&challenge.presented.target, &spec.kind) {
+    match &challenge.presented.target {
         _ if !challenge.owes_clean_up() => None,
-        (Some(target), _) => Some(target.to_string()),
+        Some(target) => Some(target.to_string()),
         // Nothing is written before its place is known.
-        (None, ChallengeType::Dns01) => None,
-        (None, kind @ (ChallengeType::Http01 | ChallengeType::Other(_))) => {
-            Some(format!("{} for {}, token {}", kind.as_str(), spec.identifier, spec.token))
+        None if spec.kind.is_record() => None,
+        None => {
+            let kind = spec.kind.as_str();
+            Some(format!("{kind} for {}, token {}", spec.identifier, spec.token))
         }
     }
 }

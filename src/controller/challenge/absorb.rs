@@ -11,8 +11,8 @@ use crate::controller::{
     Run, Snapshot,
 };
 use crate::resource::{
-    AuthorizationState, CauseKind, Challenge, ChallengeState, ChallengeType, CheckReport, Order,
-    OrderState, Outlook, Pause, Phase, Reason, ReasonSource,
+    AuthorizationState, CauseKind, Challenge, ChallengeState, CheckReport, Order, OrderState,
+    Outlook, Pause, Phase, Reason, ReasonSource,
 };
 
 /// How often "accept" is posted in one run.
@@ -313,7 +313,7 @@ pub(in crate::controller) fn authorization_seen(
         return settle(challenge, &ChallengeSeen { state, problem }, now);
     }
     let attempt = run.attempt(&challenge.spec.url);
-    let is_http01 = challenge.spec.kind == ChallengeType::Http01;
+    let is_served = challenge.spec.kind.is_served();
     let Some(pending) = challenge.pending_mut() else { return Record::default() };
     pending.authorization = state;
     let (is_out, is_counted) = (attempt.answer == Answer::Out, attempt.accept_tries > 0);
@@ -339,7 +339,7 @@ pub(in crate::controller) fn authorization_seen(
             pending.phase = Phase::Presenting;
         }
         // "accept" did not arrive. A power failure may have taken what the earlier run presented.
-        (Phase::Accepting, Some(_)) if is_http01 && attempt.answer == Answer::MayBeOut => {
+        (Phase::Accepting, Some(_)) if is_served && attempt.answer == Answer::MayBeOut => {
             pending.phase = Phase::Presenting;
         }
         // Another request would get the same response, at once and forever.

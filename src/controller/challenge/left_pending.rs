@@ -9,8 +9,7 @@ use jiff::Timestamp;
 
 use crate::controller::{ChallengeSeen, Record};
 use crate::resource::{
-    Accepts, AuthorizationState, Challenge, ChallengeType, Pause, Phase, Problem, Reason,
-    ReasonSource,
+    Accepts, AuthorizationState, Challenge, Pause, Phase, Problem, Reason, ReasonSource,
 };
 
 /// The earliest time of the next accept. A last accept in the future comes from a wrong clock.
@@ -35,7 +34,7 @@ pub(super) fn absorb(
     is_out: bool,
     now: Timestamp,
 ) -> Record {
-    let answers = is_out || challenge.spec.kind != ChallengeType::Http01;
+    let answers = is_out || !challenge.spec.kind.is_served();
     let Some(pending) = challenge.pending_mut() else { return Record::default() };
     let known = std::mem::replace(&mut pending.problem, seen.problem.clone());
     let Some(problem) = &seen.problem else { return Record::default() };

@@ -14,7 +14,6 @@ use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::dns01::record_name;
 use crate::resource::{
     ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
-    SolverKind,
 };
 use crate::solver::dns01::{Action, DnsProvider, TxtRecord, txt_value};
 
@@ -109,11 +108,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let Some(target) = target else { return Ok(Outcome::CleanedUp) };
         let solvers = &task.issuer.acme.solvers;
-        let settings = solvers.iter().find_map(|solver| match &solver.kind {
-            SolverKind::Dns01(dns01) => Some(&dns01.provider)
-                .filter(|settings| digest_of_provider(settings) == target.solver_digest),
-            SolverKind::Http01(_) => None,
-        });
+        let all = solvers.iter().filter_map(|solver| Some(&solver.dns01()?.provider));
+        let settings = { all }.find(|one| digest_of_provider(one) == target.solver_digest);
         let Some(settings) = settings else {
             let issuer = &task.issuer.metadata.name;
             return Err(error::precondition(format!(
@@ -163,10 +159,7 @@ pub(super) fn record_of(
 }
 
 fn settings_of(spec: &ChallengeSpec) -> Result<&Dns01, EffectError> {
-    match &spec.solver.kind {
-        SolverKind::Dns01(dns01) => Ok(dns01),
-        SolverKind::Http01(_) => Err(error::local("the challenge's solver is not dns01")),
-    }
+    spec.solver.dns01().ok_or_else(|| error::local("the challenge's solver is not dns01"))
 }
 
 fn domain_of(spec: &ChallengeSpec) -> Result<String, EffectError> {

@@ -17,8 +17,8 @@ use crate::engine::task::Task;
 use crate::pki;
 use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
-    Cause, ChallengeSpec, ChallengeType, CheckReport, DeployTarget, Dns01Target, Fix, Http01Report,
-    KeyAlgorithm, Obstacle, Outlook, SolverKind, Token, Verdict,
+    Cause, ChallengeSpec, CheckReport, DeployTarget, Dns01Target, Fix, Http01Report, KeyAlgorithm,
+    Obstacle, Outlook, Solver, Token, Verdict,
 };
 use crate::solver::dns01::Action;
 use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
@@ -53,9 +53,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut over_http = false;
         for name in names_of(&task.certificate) {
             let solver = solver_for(&task.issuer, &task.certificate, &name);
-            match solver.map(|solver| &solver.kind) {
-                Some(SolverKind::Http01(_)) => over_http = true,
-                Some(SolverKind::Dns01(dns01)) => {
+            match solver.map(Solver::dns01) {
+                Some(None) => over_http = true,
+                Some(Some(dns01)) => {
                     self.provider(task, &dns01.provider).map_err(|error| {
                         let cause = Cause::Solver {
                             identifier: name.clone(),
@@ -182,7 +182,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        if let (SolverKind::Dns01(dns01), Some(target)) = (&challenge.solver.kind, target) {
+        if let (Some(dns01), Some(target)) = (challenge.solver.dns01(), target) {
             let record = record_of(challenge, target)?;
             self.write_record(task, &dns01.provider, Action::Present, &record).await?;
             return Ok(Outcome::Presented);
@@ -206,7 +206,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        if let SolverKind::Dns01(dns01) = &challenge.solver.kind {
+        if let Some(dns01) = challenge.solver.dns01() {
             return self.query_record(challenge, dns01, target).await;
         }
         let token = token_of(challenge)?;
@@ -248,7 +248,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
-        if challenge.kind == ChallengeType::Dns01 {
+        if challenge.kind.is_record() {
             return self.take_record_back(task, challenge, target).await;
         }
         let token = token_of(challenge)?;

@@ -4,6 +4,7 @@ use aws_lc_rs::rand;
 use serde_json::{Value, json};
 
 use super::{Action, Context, TxtRecord};
+use crate::resource::ValidationMethod;
 
 impl Action {
     /// As cert-manager writes it.
@@ -46,7 +47,7 @@ impl Payload {
         let mut request = json!({
             "uid": uid,
             "action": action.in_payload(),
-            "type": "dns-01",
+            "type": ValidationMethod::DNS01.word,
             "dnsName": record.domain,
             "key": record.value,
             "resourceNamespace": self.namespace,

@@ -10,7 +10,7 @@ use super::issuer::IssuerCheck;
 use super::known::Known;
 use super::names::{Wanting, wanting};
 use crate::probe::{Caa, Dns01Request, LookupError, Resolver, caa, check_dns01};
-use crate::resource::{Dns01Report, DnsName, FailureClass, SolverKind};
+use crate::resource::{Dns01Report, DnsName, FailureClass};
 use crate::workspace::run::RunError;
 
 /// What was found out of a name.
@@ -42,7 +42,7 @@ fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, 
     let mut checks: Vec<SelfCheck> = Vec::new();
     for wanting in solvers {
         let Some(solver) = wanting.solver else { continue };
-        let SolverKind::Dns01(dns01) = &solver.kind else { continue };
+        let Some(dns01) = solver.dns01() else { continue };
         let is_needed = solver.wait_instead_of_self_check.is_none();
         let known = checks.iter_mut().find(|check| check.nameservers == dns01.nameservers);
         if let Some(check) = known {
@@ -69,9 +69,8 @@ fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, 
 
 /// Whether the manifests have the name, and validate it over HTTP alone.
 fn is_over_http(solvers: &[Wanting<'_>]) -> bool {
-    let is_http = |wanting: &Wanting<'_>| match wanting.solver.map(|solver| &solver.kind) {
-        Some(SolverKind::Http01(_)) => true,
-        Some(SolverKind::Dns01(_)) | None => false,
+    let is_http = |wanting: &Wanting<'_>| {
+        wanting.solver.is_some_and(|solver| solver.challenge_type().is_served())
     };
     !solvers.is_empty() && solvers.iter().all(is_http)
 }

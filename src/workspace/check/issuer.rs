@@ -10,7 +10,7 @@ use crate::acme::AcmeError;
 use crate::engine::{ProviderAccess, dns_api};
 use crate::probe::{Caa, LookupError, Resolver, locate};
 use crate::resource::dns01::record_name;
-use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, Obstacle, SolverKind};
+use crate::resource::{CnameStrategy, Dns01, DnsName, FailureClass, Obstacle, Solver};
 use crate::solver::dns01::ProviderError;
 use crate::workspace::run::USER_AGENT;
 
@@ -79,10 +79,7 @@ impl IssuerCheck {
             if !seen.insert((issuer.kind, issuer.metadata.key(), wanting.is_wildcard)) {
                 continue;
             }
-            let dns01 = wanting.solver.and_then(|solver| match &solver.kind {
-                SolverKind::Dns01(dns01) => Some(dns01),
-                SolverKind::Http01(_) => None,
-            });
+            let dns01 = wanting.solver.and_then(Solver::dns01);
             checked.push(Self {
                 issuer: wanting.issuer_name(),
                 is_wildcard: wanting.is_wildcard,

@@ -13,6 +13,7 @@ mod declared;
 mod imports;
 mod literals;
 mod tree;
+mod validation_method;
 
 use std::collections::{BTreeMap, BTreeSet};
 
