@@ -233,12 +233,6 @@ fn the_key_of_an_account_of_certbot() {
 }
 
 #[test]
-fn the_questions_when_something_fails() {
-    let world = with_web();
-    issued(&world).play("questions");
-}
-
-#[test]
 fn a_hook_that_fails_once() {
     let world = World::start();
     let hook = "metadata:\n  annotations:\n    certctl/deploy-hook: install-web\n  name: web\n";
