@@ -342,7 +342,7 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
         assert!(head.contains("default/web") && !head.contains("Bcc"), "{head}");
         assert_eq!(head.contains("URGENT"), urgent, "{head}");
         let told = ["no\nBcc: everybody@example.com\n\n", "failed in a row  3\n"];
-        let when = if next.is_empty() { "with the next run, once the cause is gone" } else { next };
+        let when = if next.is_empty() { "the next run" } else { next };
         let ends = [
             &format!("next attempt     {when}\n"),
             "more             sudo certctl status default/web\n",

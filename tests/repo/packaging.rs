@@ -33,8 +33,8 @@ fn printed_units() -> BTreeMap<String, String> {
     assert!(run.status.success(), "{run:?}");
     let packaged = |text: String| {
         let lines = text.lines().flat_map(|line| match line {
-            "# A host-specific minute, to spread the load on the CA." => {
-                vec!["# A host-specific time of each hour, to spread the load on the CA."]
+            "# A host-specific minute spreads the load on the CA." => {
+                vec!["# A host-specific time of each hour spreads the load on the CA."]
             }
             "RandomizedDelaySec=10m" => vec!["RandomizedDelaySec=1h", "FixedRandomDelay=true"],
             line if line.starts_with("OnCalendar=") => vec!["OnCalendar=hourly"],
