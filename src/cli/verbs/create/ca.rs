@@ -16,9 +16,7 @@ use crate::cli::exit::ExitCode;
 use crate::cli::render::output::escape;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::resource::{
-    ChallengeType, DnsName, Identifier, Issuer, IssuerKind, SolverKind, pick_solver,
-};
+use crate::resource::{ChallengeType, DnsName, Identifier, Issuer, IssuerKind, pick_solver};
 use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 
 /// The Issuers that a Certificate at a place can name.
@@ -54,15 +52,15 @@ pub(super) fn chosen(
 
 /// Whether an Issuer has a solver for HTTP-01.
 pub(super) fn has_http01(issuer: &Issuer) -> bool {
-    issuer.acme.solvers.iter().any(|solver| matches!(solver.kind, SolverKind::Http01(_)))
+    issuer.acme.solvers.iter().any(|solver| solver.challenge_type().is_served())
 }
 
 /// The first wildcard among these names that an Issuer has no solver for.
 pub(super) fn unvalidated<'a>(issuer: &Issuer, names: &'a [String]) -> Option<&'a String> {
-    let offered = &[ChallengeType::Dns01];
     let has_solver = |domain: DnsName| {
         let (identifier, labels) = (Identifier::Dns(domain), BTreeMap::new());
-        pick_solver(&issuer.acme.solvers, &identifier, true, &labels, offered).is_some()
+        let (offered, _) = ChallengeType::proving(&identifier, true);
+        pick_solver(&issuer.acme.solvers, &identifier, true, &labels, &offered).is_some()
     };
     let domain = |name: &String| name.strip_prefix("*.").map(str::parse);
     names.iter().find(|name| domain(name).is_some_and(|domain| !domain.is_ok_and(has_solver)))

@@ -71,7 +71,7 @@ pub(super) fn finish(draft: &Draft, shell: &mut Shell) -> Result<Vec<Ending>, Cl
     shell.output.talk(Level::Info, "written");
     let mut steps: Vec<String> = if is_root { Vec::new() } else { programs };
     if has_obstacles(draft, &certificate, shell)? {
-        steps.push("# put the above right".to_owned());
+        steps.push("# first resolve the above".to_owned());
     }
     if last == Last::Issue && steps.is_empty() {
         return issue(draft, &certificate, shell);
@@ -143,9 +143,16 @@ fn issue(
         let targets = vec![OsString::from(&placed.name)];
         tried = rehearse(&RehearseArgs { targets, resolve: Vec::new() }, shell)?;
     }
-    if shell.code_of(&tried) != ExitCode::Done {
-        let steps = [placed.next(" rehearse", shell), placed.next(" issue", shell)];
-        say_next("not issued yet: the CA would fail, too; ", &steps, shell);
+    let code = shell.code_of(&tried);
+    if let ExitCode::Signal(_) = code {
+        return Ok(tried);
+    }
+    if code != ExitCode::Done {
+        let check = if is_by_dns { "dns" } else { "http" };
+        let name = draft.args.names.first().map(|name| quoted(Path::new(name)));
+        let check = format!(" check {check} {}", name.unwrap_or_default());
+        let steps = [placed.next(&check, shell), placed.next(" issue", shell)];
+        say_next("not issued yet; ", &steps, shell);
         return Ok(tried);
     }
     let ended = IssueArgs::of(&placed.name).run(shell)?;
