@@ -44,7 +44,7 @@ impl Asker<'_> {
             let answer = self.shell.output.answer(&prompt).ok_or_else(no_answer)?;
             let answer = Some(answer.trim()).filter(|answer| !answer.is_empty()).or(default);
             let read = answer.map(|answer| read(self, answer));
-            match read.unwrap_or_else(|| Err("an answer is needed here".to_owned())) {
+            match read.unwrap_or_else(|| Err("enter an answer".to_owned())) {
                 Ok(found) => return Ok(found),
                 Err(why) => self.say(&format!("  {}", escape(&why))),
             }

@@ -44,7 +44,7 @@ pub(super) fn chosen(
         (None, _) => {
             let names: Vec<&str> = known.iter().map(|one| one.metadata.name.as_str()).collect();
             let message = format!("which Issuer? The manifests have {}", escape(&names.join(", ")));
-            let hint = format!("the same with --issuer {}", names.join(" or --issuer "));
+            let hint = format!("add --issuer {}", names.join(" or --issuer "));
             Err(CliError::new(ExitCode::Usage, message).hinted(escape(&hint)))
         }
     }

@@ -140,7 +140,7 @@ pub(super) fn warn(Obstacle { fact, fix }: &Obstacle, shell: &mut Shell) {
 /// Why a path cannot be a webroot. A folder may be made later, unless it is a typing error of another one.
 pub(super) fn no_webroot(path: &Path) -> Option<String> {
     if path.ends_with(".well-known") || path.ends_with(".well-known/acme-challenge") {
-        let why = "this is below a webroot: certctl adds /.well-known/acme-challenge itself";
+        let why = "this is below a webroot; certctl adds /.well-known/acme-challenge itself";
         return Some(why.to_owned());
     }
     if path.is_file() {
@@ -158,7 +158,9 @@ pub(super) fn same_names(new: &Loaded, all: &Loaded) -> Option<String> {
     let other = others.find(|one| names(one).is_superset(&ours))?;
     let (name, path) = (short(&other.metadata.key()), other.origin.path.to_string_lossy());
     let path = escape(&path);
-    Some(format!("Certificate {name} in {path} has these names, too; both are issued and renewed"))
+    Some(format!(
+        "Certificate {name} in {path} also has these names; certctl issues and renews both"
+    ))
 }
 
 /// Whether certctl is to listen on the usual port for these names.
@@ -281,7 +283,8 @@ pub(super) fn text(
     state: &str,
 ) -> String {
     let mut text = String::from(
-        "# A certificate to issue and renew. All fields: certctl explain certificate.spec\n\
+        "# certctl issues and renews this certificate. To list all fields, run\n\
+         # certctl explain certificate.spec\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Certificate\n",
     );
@@ -290,7 +293,7 @@ pub(super) fn text(
     let secret = format!("{}-tls", placed.name);
     let _ = write!(
         text,
-        "spec:\n  # tls.crt and tls.key will be in\n  # {}/\n  secretName: {}\n",
+        "spec:\n  # certctl writes tls.crt and tls.key to\n  # {}/\n  secretName: {}\n",
         placed.folder_of_secret(state, &secret),
         scalar(&secret)
     );
@@ -306,9 +309,9 @@ pub(super) fn text(
     }
     let _ = write!(
         text,
-        "  privateKey:\n    # Or RSA, for clients that do not support ECDSA:\n    algorithm: ECDSA\n  \
-         # certctl renews it when a third of its lifetime is left, or when the CA\n  \
-         # suggests. To change that:\n  \
+        "  privateKey:\n    # Use RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
+         # certctl renews the certificate when a third of its lifetime is left, or\n  \
+         # when the CA suggests it. To change that, set\n  \
          # renewBefore: 720h\n"
     );
     let reload = args.reload.as_deref();
@@ -359,13 +362,13 @@ fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
     if text.is_empty() { text } else { format!("  annotations:\n{text}") }
 }
 
-const OF_WEBROOT: &str = "Your web server serves the CA's challenges from this folder. Renewals need\nit, too: what deploys \
-     the site may add files to it, but not remove it.";
+const OF_WEBROOT: &str = "Your web server serves the CA's challenges from this folder. Keep it: each\nrenewal \
+     writes to it, so your deployment must not delete it.";
 const OF_PROXY: &str =
     "Your proxy forwards the CA's requests to certctl, which listens here while it issues.";
 const OF_OUTPUT: &str = "certctl also writes the files to this folder, for your server.";
-const OF_COPIES: &str = "Copies the files to where the server may read them.";
-const RUNS: &str = "Runs at the end of a run that changed a certificate:\n";
+const OF_COPIES: &str = "Copies the files to a folder that the server can read.";
+const RUNS: &str = "Runs after each change of the certificate:\n";
 
 /// Servers that read key and chain from one file.
 const OF_ONE_FILE: [&str; 2] = ["haproxy", "postfix"];

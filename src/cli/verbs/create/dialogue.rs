@@ -52,13 +52,15 @@ pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<Draft, CliEr
     }
     let asker = &mut Asker { shell };
     asker.say(
-        "At most six questions lead to a certificate. Enter accepts the default in brackets. Nothing is \
-         written before the last answer; Ctrl-C ends.",
+        "certctl asks at most six questions, plus the fields of your DNS provider. Press Enter to accept \
+         the default in brackets. Nothing is written before the last answer; press Ctrl-C to \
+         quit.",
     );
     if folders::unread(asker.shell).is_some() {
         let host = folders::sudo(" create");
         asker.say(&format!(
-            "This is for your user alone, and no timer renews it. For this host: {host}"
+            "This sets up certctl for your user only, and no timer renews the certificate. To set it up for this \
+             host, run {host}"
         ));
     }
     let (names, port) = names(asker, &config)?;
@@ -84,7 +86,7 @@ fn usual_port(shell: &Shell) -> UsualPort {
 fn names(asker: &mut Asker<'_>, config: &Path) -> Result<(Vec<String>, UsualPort), CliError> {
     let system = rustix::system::uname();
     let host = system.nodename().to_str().ok().filter(|name| is_public(name));
-    asker.ask("DNS names of the certificate, separated by spaces", host, |asker, text| {
+    asker.ask("DNS names for the certificate, separated by spaces", host, |asker, text| {
         let words = text.split([' ', ',']).filter(|word| !word.is_empty());
         let names: Vec<String> = words.map(str::to_lowercase).collect();
         if let Some(why) = names.iter().find_map(|name| refusal_of(name)) {
@@ -95,12 +97,12 @@ fn names(asker: &mut Asker<'_>, config: &Path) -> Result<(Vec<String>, UsualPort
         if file.exists() {
             let file = file.display();
             return Err(format!(
-                "{file} is there already: edit it to change the certificate; certctl renew {name} issues \
-                 it again"
+                "{file} already exists. Edit it to change the certificate. To issue it again, run certctl \
+                 renew {name}"
             ));
         }
         let shell = &*asker.shell;
-        let (lines, port) = asker.during("looking up the names, and who has port 80", || {
+        let (lines, port) = asker.during("looking up the names and checking port 80", || {
             (lookups(shell, &names), usual_port(shell))
         });
         for line in lines {
@@ -146,8 +148,8 @@ fn leads(name: &str, addresses: &[IpAddr]) -> String {
         format!("{name} resolves to this host ({all})")
     } else {
         format!(
-            "note: {name} resolves to {all}, which is no address of this host: correct if a NAT or a proxy \
-             forwards port 80"
+            "note: {name} resolves to {all}, not to this host. Fix the record, unless a NAT or a proxy \
+             forwards port 80 to this host"
         )
     }
 }
@@ -161,7 +163,7 @@ fn issuer(asker: &mut Asker<'_>, names: &[String], placed: &Placed) -> Result<By
     choices.extend(ours.map(|(name, _)| name));
     choices.dedup();
     let question = format!(
-        "CA: {}, or the URL of an ACME directory; of a private CA, the URL and the PEM file of its root",
+        "CA: {}, or the URL of an ACME directory (for a private CA, followed by the PEM file of its root)",
         choices.join(", ")
     );
     let of_known = |issuer: &Issuer| By::Known(Box::new(issuer.clone()));
@@ -173,7 +175,7 @@ fn issuer(asker: &mut Asker<'_>, names: &[String], placed: &Placed) -> Result<By
         let (url, roots) = text.split_once(' ').unwrap_or((text, ""));
         let server = ours.map_or_else(|| directory_of(url), |(_, url)| Ok((*url).to_owned()))?;
         if let Some(issuer) = known.iter().find(|one| one.acme.server == server) {
-            asker.say(&format!("that is the CA of Issuer {}", issuer.metadata.name));
+            asker.say(&format!("using Issuer {}, which has this CA", issuer.metadata.name));
             return Ok(of_known(issuer));
         }
         let ca_bundle = Some(roots.trim()).filter(|roots| !roots.is_empty()).map(path_of);
@@ -183,7 +185,7 @@ fn issuer(asker: &mut Asker<'_>, names: &[String], placed: &Placed) -> Result<By
             let found = found.map_err(|Refused { why, .. }| why)?;
             if found.external_account_required {
                 return Err(format!(
-                    "this CA requires an external account binding; make its Issuer first: certctl create \
+                    "this CA requires an external account binding. Create its Issuer first: certctl create \
                      issuer NAME --server {server} --eab-kid ID"
                 ));
             }
@@ -229,7 +231,7 @@ fn way(
     let mut ways = Vec::new();
     if !is_wildcard {
         ways.push("http (certctl answers on port 80)".to_owned());
-        ways.push("the folder that your web server serves".to_owned());
+        ways.push("the folder that your web server serves as /".to_owned());
     }
     if is_new {
         let providers = Dns01::own().join(", ");
@@ -247,12 +249,12 @@ fn way(
     let way = asker.ask(&question, default, |asker, text| match text {
         HTTP if !is_wildcard => usual_port(asker.shell)
             .map(|_| Way::Http)
-            .map_err(|why| format!("{why}: enter the folder that it serves, or stop it")),
+            .map_err(|why| format!("{why}. Enter the folder that it serves, or stop it")),
         text if !is_wildcard && text.contains('/') => webroot(asker, text, names, &settings),
-        text if is_new => {
-            Dns01::from_str(text, false).map(Way::Dns).map_err(|_| "not one of these".to_owned())
-        }
-        _ => Err("for DNS-01, make an Issuer first: certctl create issuer NAME --dns01 PROVIDER"
+        text if is_new => Dns01::from_str(text, false)
+            .map(Way::Dns)
+            .map_err(|_| "this is none of the choices".to_owned()),
+        _ => Err("for DNS-01, create an Issuer first: certctl create issuer NAME --dns01 PROVIDER"
             .to_owned()),
     })?;
     match (way, &mut draft.by) {
@@ -278,7 +280,7 @@ fn webroot(
         return Err(format!("{text}: {why}"));
     }
     if !folder.is_absolute() || !folder.is_dir() {
-        return Err(format!("{text}: enter the absolute path of a folder that is there"));
+        return Err(format!("{text}: enter the absolute path of an existing folder"));
     }
     let shown = folder.to_string_lossy().into_owned();
     let settings = Settings { http01_webroot: Some(shown), ..of_issuer.clone() };
@@ -286,7 +288,7 @@ fn webroot(
     let new: Vec<_> = folders.iter().filter(|folder| !folder.exists()).collect();
     let shell = &*asker.shell;
     let tried = || trials(shell, &settings, &hosts(names));
-    let tried = asker.during("trying whether that folder is served", tried);
+    let tried = asker.during("checking whether that folder is served", tried);
     for folder in new {
         // One that another program uses meanwhile is not empty.
         drop(std::fs::remove_dir(folder));
@@ -327,7 +329,7 @@ fn fields(
                     continue;
                 }
                 Kind::Secret | Kind::File if path.exists() => {
-                    asker.say(&format!("{question}: it is in {}", path.display()));
+                    asker.say(&format!("{question}: already in {}", path.display()));
                     continue;
                 }
                 Kind::Secret => asker.secret(&question)?,
@@ -366,7 +368,7 @@ fn reload(
     let default = choices.iter().find(|name| holder.starts_with(name.as_str())).cloned();
     choices.push(NONE.to_owned());
     let question = format!(
-        "Server to reload after each renewal, a program in hooks.d (certctl help hooks): {}",
+        "Server to reload after each renewal (a program in hooks.d, see certctl help hooks): {}",
         choices.join(", ")
     );
     asker.ask(&question, Some(default.as_deref().unwrap_or(NONE)), |asker, text| {
@@ -377,12 +379,12 @@ fn reload(
             return Err(why);
         }
         if !choices.iter().any(|name| name == text) && !hooks.join(text).exists() {
-            return Err(format!("{}{text} is not there yet: write it first", placed.hooks()));
+            return Err(format!("{}{text} does not exist. Write it first, or enter none", placed.hooks()));
         }
         if is_over_http && doctor::is_web_server(text) {
             asker.say(&format!(
-                "note: certctl answers the CA on port 80, and cannot while {text} has it: then it needs the \
-                 folder that {text} serves (certctl help port-80)"
+                "note: certctl needs port 80 to answer the CA. If {text} uses that port, start again and enter \
+                 the folder that {text} serves (certctl help port-80)"
             ));
         }
         Ok(Some(text.to_owned()))
@@ -401,7 +403,7 @@ fn output_dir(asker: &mut Asker<'_>, draft: &mut Draft, placed: &Placed) -> Resu
         let closed = user.and_then(|user| Some((user_name(user), closed_to(&path, user)?)));
         if let Some((user, closed)) = closed.filter(|_| text != own) {
             let closed = closed.display();
-            return Err(format!("user {user}, who writes there, may not enter {closed}"));
+            return Err(format!("user {user}, which writes the files, cannot enter {closed}"));
         }
         if let Some(meant) = meant_instead(&path).filter(|_| !path.exists() && text != own) {
             return Err(format!("{text}: no such folder; did you mean {}?", meant.display()));

@@ -68,7 +68,8 @@ impl Dns01 {
     pub(super) fn entry(self, values: &BTreeMap<&str, String>, placed: &Placed) -> String {
         let Provider { name, field, fields } = self.0;
         let page = if field.is_empty() { name } else { PAGE };
-        let mut text = format!("      # All fields of this provider: certctl explain {page}\n");
+        let mut text =
+            format!("      # To list all fields of this provider, run certctl explain {page}\n");
         for one in fields.iter().filter(|field| field.kind.is_secret()) {
             let from = if one.kind == Kind::File { "FILE" } else { "/dev/stdin" };
             let (install, folder, key) = (&placed.install, placed.secrets(), key_of(one.name));
@@ -103,8 +104,8 @@ impl Field {
     pub(super) fn question(&self) -> String {
         let meaning = self.meaning.trim_end_matches('.');
         let suffix = match self.kind {
-            Kind::File => ", the path of the file".to_owned(),
-            Kind::Text if !self.example.is_empty() => format!(", such as {}", self.example),
+            Kind::File => " (path of the file)".to_owned(),
+            Kind::Text if !self.example.is_empty() => format!(" (such as {})", self.example),
             Kind::Secret | Kind::Text | Kind::Word => String::new(),
         };
         format!("{}: {meaning}{suffix}", key_of(self.name))
@@ -229,8 +230,8 @@ mod tests {
         let of = |name: &str| Dns01::from_str(name, false).unwrap().fields();
         let questions: Vec<String> = of("rfc2136").iter().map(Field::question).collect();
         let expected = [
-            "nameserver: The primary server, HOST or HOST:PORT, such as 192.0.2.1:53",
-            "tsigKeyName: Name of the key that signs the updates, such as acme",
+            "nameserver: The primary server, HOST or HOST:PORT (such as 192.0.2.1:53)",
+            "tsigKeyName: Name of the key that signs the updates (such as acme)",
             "tsigAlgorithm: HMACMD5, HMACSHA1, HMACSHA224, HMACSHA256, HMACSHA384 or HMACSHA512",
             "tsigSecret: The key that signs the updates, in base64",
         ];

@@ -95,10 +95,10 @@ fn last(
         "Write this? yes or no."
     });
     if let By::New(_) = draft.by {
-        question.push_str(" The CA's terms of service are accepted with the first order.");
+        question.push_str(" The first order accepts the CA's terms of service.");
     }
     if let Some(line) = program {
-        let _ = write!(question, " This is run, too: {line}");
+        let _ = write!(question, " certctl also runs: {line}");
     }
     Asker { shell }.ask(&question, Some("yes"), |_, text| match text.to_lowercase().as_str() {
         "y" | "yes" if is_read => Ok(Last::Issue),
@@ -162,7 +162,7 @@ fn issue(
         let mut text = format!("for your server: tls.crt and tls.key in {}", escape(&folder));
         let example = draft.args.reload.as_ref().map(|name| format!("{EXAMPLES}/{name}.yaml"));
         if let Some(example) = example.filter(|path| Path::new(path).is_file()) {
-            text = format!("{text}; its configuration is in the comments of {example}");
+            text = format!("{text}; for the server's configuration, see {example}");
         }
         shell.output.talk(Level::Info, fitted(&text, 80));
     }

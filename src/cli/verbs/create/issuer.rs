@@ -81,7 +81,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<Vec<E
         let (sudo, path) = (sudo_on_own(), escape(&quoted(&path)).into_owned());
         // A shell that the lines are pasted into passes over the first.
         [
-            "# reads the secret: type it, Enter, Ctrl-D".to_owned(),
+            "# type the secret, Enter and Ctrl-D".to_owned(),
             format!("{sudo}install -D {} /dev/stdin {path}", placed.install),
         ]
     });
@@ -121,9 +121,9 @@ pub(super) fn text(
 ) -> Result<String, CliError> {
     let mut text = String::from(
         "# An ACME CA, and how it validates the names. By using it you agree to its\n\
-         # terms of service. All fields: certctl explain issuer\n\
-         # It may be renamed, here and in issuerRef of its Certificates, which are issued\n\
-         # again then.\n\
+         # terms of service. To list all fields, run certctl explain issuer\n\
+         # To rename it, change the name here and in issuerRef of its Certificates;\n\
+         # certctl then issues them again.\n\
          apiVersion: cert-manager.io/v1\n\
          kind: Issuer\n",
     );
@@ -141,9 +141,9 @@ pub(super) fn text(
         let path = escape(&path.to_string_lossy()).into_owned();
         let _ = write!(
             text,
-            "    # The roots to trust for the CA's server, by base64 -w0, of\n    \
+            "    # The roots that certctl trusts for the CA's server: base64 -w0 of\n    \
              #   {path}\n    \
-             # {until}Before the server gets a new root, put both here:\n    \
+             # {until}Before the server changes its root, put both here:\n    \
              #   cat OLD.pem NEW.pem | base64 -w0\n    \
              caBundle: {bundle}\n"
         );
@@ -154,7 +154,7 @@ pub(super) fn text(
         }
         None => {
             text.push_str(
-                "    # Address for messages of the CA, if it sends any; not needed:\n    \
+                "    # Contact address for the CA (optional):\n    \
                  # email: you@example.com\n",
             );
         }
@@ -163,7 +163,7 @@ pub(super) fn text(
         let profile = scalar(profile);
         let _ = write!(
             text,
-            "    # One of the CA's profiles: certctl check acme\n    profile: {profile}\n"
+            "    # A profile of the CA. To list them, run certctl check acme\n    profile: {profile}\n"
         );
     }
     text.push_str(&account(args, placed));
@@ -184,8 +184,8 @@ fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
     let install = &placed.install;
     let (id, name) = (scalar(id), scalar(&secret));
     format!(
-        "{key}    # External account binding: ID and HMAC key are from the CA. Store the\n    \
-         # key in a file:\n    \
+        "{key}    # External account binding: the CA gives you the ID and the HMAC key. Store\n    \
+         # the key in a file:\n    \
          #   install -D {install} /dev/stdin {secrets}/{secret}/key\n    \
          externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
          name: {name}\n        key: key\n"
@@ -219,11 +219,13 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
 fn server_lines(server: &str) -> String {
     let about = match server {
         PRODUCTION => {
-            format!("    # Let's Encrypt. For tests, its staging environment:\n    # {STAGING}\n")
+            format!(
+                "    # Let's Encrypt. For tests, use its staging environment:\n    # {STAGING}\n"
+            )
         }
         STAGING => format!(
             "    # Let's Encrypt's staging environment: no browser trusts its certificates.\n    \
-             # For production: {PRODUCTION}\n"
+             # For production, use {PRODUCTION}\n"
         ),
         _ => "    # The ACME directory of the CA.\n".to_owned(),
     };

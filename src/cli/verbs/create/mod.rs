@@ -124,7 +124,7 @@ impl VerbArgs for CreateArgs {
 
 fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if args.into.is_some() && args.verb.is_some() {
-        let message = "--into stands behind `create issuer` or `create certificate`";
+        let message = "use --into with `create issuer` or `create certificate`";
         return Err(CliError::new(ExitCode::Usage, message));
     }
     let args = match &args.verb {
@@ -134,7 +134,7 @@ fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError>
         Some(CreateVerb::CertificateRequest(args)) => args,
     };
     if !is_dns_subdomain(&args.name) {
-        let message = format!("`{}` is no name", args.name);
+        let message = format!("`{}` is not a name", args.name);
         return Err(CliError::new(ExitCode::Usage, message));
     }
     let files = Files::of(args)?;

@@ -195,7 +195,7 @@ impl File {
             return Ok(false);
         }
         if std::fs::read(&path).is_ok_and(|there| there == self.text.as_bytes()) {
-            let text = format!("{} is there already, and the same", self.placed.shown_path());
+            let text = format!("{} already exists with the same content", self.placed.shown_path());
             shell.output.talk(Level::Info, text);
             return Ok(true);
         }
@@ -283,7 +283,7 @@ pub(super) fn say_next(begin: &str, steps: &[String], shell: &mut Shell) {
 fn exists(placed: &Placed) -> CliError {
     let path = placed.shown_path();
     let message =
-        format!("{path} is there already, with other content; certctl does not overwrite it");
+        format!("{path} already exists with other content; certctl does not overwrite it");
     let other = match placed.kind {
         "issuer" => "name the issuer differently",
         _ => "choose another --name",
