@@ -124,7 +124,7 @@ fn create(creation: &Creation) -> Hint {
                 format!(" --server {}{bundle}", quoted(Path::new(server)))
             });
             let server = server.unwrap_or_default();
-            let line = format!("certctl create issuer {name}{server} --dns01 PROVIDER");
+            let line = format!("certctl create issuer {name}{server} --dns01 PROVIDER --print");
             Hint::Text(format!("{line} prints one"))
         }
     }

@@ -99,7 +99,7 @@ fn without_manifest(view: &CertificateView, name: &str) -> Vec<Known> {
         let of_name =
             if names.first() == Some(name) { String::new() } else { format!(" --name {name}") };
         let line = format!("create certificate {}{of_name}{of_namespace}", names.join(" "));
-        (certctl(&line), "print a manifest for it, if the old one is lost")
+        (certctl(&line), "write a manifest for it, if the old one is lost")
     });
     let forget = (certctl(&format!("forget {name}")), "stop managing it");
     [forget].into_iter().chain(create).collect()

@@ -113,7 +113,7 @@ pub const CODES: &[Code] = &[
     row(
         "E0208",
         "the name needs a dns01 solver: only DNS-01 validates a wildcard",
-        "certctl create issuer NAME --dns01 PROVIDER prints one",
+        "certctl create issuer NAME --dns01 PROVIDER --print prints one",
     ),
     row(
         "E0209",
