@@ -72,7 +72,6 @@ pub enum Creation {
 pub enum Reissue {
     Plain,
     NewOrder,
-    IgnoreLimits,
 }
 
 /// What is to be looked at.
@@ -85,7 +84,8 @@ pub enum Check {
     /// The account of an Issuer.
     Account(String),
     Accounts,
-    Manifests,
+    /// Those in the config directory, or one.
+    Manifests(Option<PathBuf>),
     Host,
     /// The folders in use.
     Version,

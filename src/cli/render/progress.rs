@@ -21,8 +21,8 @@ use crate::cli::render::output::{escape, write_above};
 use crate::cli::render::report;
 use crate::cli::render::text::Text;
 use crate::cli::terminal::Width;
-use crate::cli::words::advice;
 use crate::cli::words::hint::Hint;
+use crate::cli::words::problem::check_of;
 use crate::cli::words::time::rfc3339;
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
@@ -186,7 +186,7 @@ impl Progress {
 /// The command that shows why a challenge's self-check fails.
 fn remedy(wait: &Wait) -> Option<Hint> {
     let (kind, name) = wait.obstructed.as_ref()?;
-    advice::check_of(kind, &escape(name)).map(Hint::from)
+    check_of(kind, &escape(name)).map(Hint::from)
 }
 
 /// What a run waits for; without an identifier that `name`, in front of it, is already.

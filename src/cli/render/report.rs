@@ -17,12 +17,12 @@ use crate::cli::exit::ExitCode;
 use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::{Output, Paint, escape};
 use crate::cli::render::text::Text;
-use crate::cli::words::advice::check_of_ca;
 use crate::cli::words::count::{count, names};
 use crate::cli::words::diagnosis::{DETAIL, Diagnosis, Row, of_failure, of_wait};
 use crate::cli::words::fix;
 use crate::cli::words::hint::Hint;
 pub(crate) use crate::cli::words::hint::short;
+use crate::cli::words::problem::check_of_ca;
 use crate::cli::words::time;
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
@@ -40,39 +40,22 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
             Some(fault) if is_of_many(fault) => &fault.message,
             None | Some(_) => return None,
         };
-        if report.deploy_error.is_some() || details.rewritten.is_some() {
-            return None;
-        }
+        let is_alone = report.deploy_error.is_some() || details.rewritten.is_some();
         let limit = details.limit.as_ref().map(|spent| (spent.limit, spent.of.clone()));
         let until = report.next_attempt.filter(|_| limit.is_none());
-        Some((report.ending, limit, until, why.clone(), details.evidence.issuer.clone()))
+        let issuer = details.evidence.issuer.clone();
+        (!is_alone).then(|| (details.is_due, report.ending, limit, until, why.clone(), issuer))
     };
-    let mut groups: Vec<(&Report, Vec<&Report>)> = Vec::new();
-    // What the groups wait for, by their places.
-    let mut known = Vec::new();
+    let mut groups: Vec<(_, &Report, Vec<&Report>)> = Vec::new();
     for report in reports {
         let key = waits(report);
-        let found = known.iter().find(|(other, _)| key.is_some() && *other == key);
-        let group = found.and_then(|(_, place): &(_, usize)| groups.get_mut(*place));
-        if let Some((_, others)) = group {
-            others.push(report);
-            continue;
-        }
-        if key.is_some() {
-            known.push((key, groups.len()));
-        }
-        groups.push((report, Vec::new()));
-    }
-    // The one that is due, and that knows why.
-    let rank = |r: &Report| (r.details.is_due, r.details.evidence.last_failure.is_some());
-    for (first, others) in &mut groups {
-        if let Some(best) = others.iter_mut().max_by_key(|other| rank(other))
-            && rank(best) > rank(first)
-        {
-            std::mem::swap(first, best);
+        let known = groups.iter_mut().find(|(other, ..)| key.is_some() && *other == key);
+        match known {
+            Some((.., others)) => others.push(report),
+            None => groups.push((key, report, Vec::new())),
         }
     }
-    groups
+    groups.into_iter().map(|(_, first, others)| (first, others)).collect()
 }
 
 /// Whether other certificates may have failed by the very same: a CA that is away, an Issuer that
@@ -179,8 +162,6 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
 /// What is known of a certificate that failed or waits.
 fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
     let (key, details) = (report.key(), &report.details);
-    let next_attempt = report.next_attempt.map(|at| at.0);
-    let time = |at| style.time(at);
     let mut found = match report.ending {
         Ending::Unchanged | Ending::Rewritten | Ending::Issued | Ending::Interrupted => {
             return None;
@@ -189,12 +170,9 @@ fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
             let (title, next) = (report.why().to_owned(), LOCKED.to_owned());
             return Some(Diagnosis { title, next, ..Diagnosis::default() });
         }
-        Ending::Deferred => {
-            let found = of_deferral(details, &key, style);
-            next_of_deferral(found, details, next_attempt, &key, style)
-        }
+        Ending::Deferred => next(of_deferral(details, &key), report, style),
         Ending::Pending => {
-            let mut found = of_wait(&details.wait, &details.evidence, &key);
+            let mut found = of_wait(&details.wait, &details.evidence);
             if found.rows.is_empty() {
                 found.rows.extend(Row::new("check", report.checks_text()));
             }
@@ -212,7 +190,7 @@ fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
         Ending::Failed => {
             let fault = report.error.as_ref()?;
             let failure = fault.failure.as_ref()?;
-            let mut found = of_failure(failure, &details.evidence, Some(&key), &time);
+            let mut found = of_failure(failure, &details.evidence, Some(&key));
             found.tags.push(fault.class.word().to_owned());
             found.tags.extend(details.attempts.map(|attempts| format!("attempt {attempts}")));
             found.rows.splice(0..0, places(details));
@@ -221,7 +199,7 @@ fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
                 let or = Some(("once fixed", Fix::renew(&key, Reissue::Plain)));
                 Diagnosis { next: NOT_REQUESTED.to_owned(), or, ..found }
             } else {
-                next(found, next_attempt, &key, style)
+                next(found, report, style)
             }
         }
     };
@@ -329,14 +307,13 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
 
 /// Why a certificate waits. Of a backoff that is what the last attempt failed by, as it was told
 /// then, and of that what the CA said; of any other wait the reason of the last failure is a row.
-fn of_deferral(details: &Details, key: &NamespacedName, style: &Style) -> Diagnosis {
+fn of_deferral(details: &Details, key: &NamespacedName) -> Diagnosis {
     let last = details.evidence.last_failure.as_ref();
-    let is_limited = is_limited(details);
+    let is_limited = is_limited(details, last);
     let at_the_ca = last.filter(|last| !is_limited && last.cause.at_the_ca().is_some());
     let fixes = at_the_ca.and_then(|_| check_of_ca(&details.evidence.issuer)).into_iter().collect();
     let found = if let (Some(attempts), Some(last), false) = (details.attempts, last, is_limited) {
-        let time = |at| style.time(at);
-        let mut found = of_failure(last, &details.evidence, Some(key), &time);
+        let mut found = of_failure(last, &details.evidence, Some(key));
         found.rows.retain(|row| row.label == DETAIL);
         let failures = count(usize::try_from(attempts).unwrap_or(usize::MAX), "failure");
         Diagnosis { tags: vec![last.class.word().to_owned(), failures], ..found }
@@ -350,39 +327,24 @@ fn of_deferral(details: &Details, key: &NamespacedName, style: &Style) -> Diagno
 }
 
 /// Whether it waits for a rate limit of the CA, published or not.
-fn is_limited(details: &Details) -> bool {
-    let problem = details.evidence.last_failure.as_ref().and_then(|last| last.cause.problem());
+fn is_limited(details: &Details, failure: Option<&Failure>) -> bool {
+    let problem = failure.and_then(|failure| failure.cause.problem());
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
 }
 
-/// The next attempt of a certificate that waits, perhaps for a limit of the CA.
-fn next_of_deferral(
-    found: Diagnosis,
-    details: &Details,
-    at: Option<Timestamp>,
-    key: &NamespacedName,
-    style: &Style,
-) -> Diagnosis {
-    match at.filter(|_| is_limited(details)) {
-        Some(at) => Diagnosis {
-            next: format!("next attempt {}", style.time(at)),
-            or: Some(("to order anyway", Fix::renew(key, Reissue::IgnoreLimits))),
-            ..found
-        },
-        None => next(found, at, key, style),
-    }
-}
-
-/// The next attempt.
-fn next(found: Diagnosis, at: Option<Timestamp>, key: &NamespacedName, style: &Style) -> Diagnosis {
-    let (next, or) = match at {
-        Some(at) => {
-            let now = Fix::renew(key, Reissue::Plain);
-            (format!("next attempt {}", style.time(at)), Some(("to retry now", now)))
-        }
-        None => ("not counted as an attempt; the next run retries".to_owned(), None),
+/// The next attempt; and how to make it sooner, unless the CA has set the time.
+fn next(found: Diagnosis, report: &Report, style: &Style) -> Diagnosis {
+    let details = &report.details;
+    let failure = report.error.as_ref().and_then(|fault| fault.failure.as_ref());
+    let failure = failure.or(details.evidence.last_failure.as_ref());
+    let Some(Rfc3339(at)) = report.next_attempt else {
+        let next = "not counted as an attempt; the next run retries".to_owned();
+        return Diagnosis { next, or: None, ..found };
     };
-    Diagnosis { next, or, ..found }
+    let is_own = details.attempts.is_some() && !is_limited(details, failure);
+    let now = ("to retry now", Fix::renew(&report.key(), Reissue::Plain));
+    let next = format!("next attempt {}", style.time(at));
+    Diagnosis { next, or: is_own.then_some(now), ..found }
 }
 
 /// How wide the names of these are, for lines below each other.
@@ -427,45 +389,34 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     };
     let expires = report.not_after.map(|at| date("expires", at)).unwrap_or_default();
     let renews = report.renewal_time.map(|at| date("renews", at)).unwrap_or_default();
-    let line = |dates: &str| {
-        let what = match (&report.details.issued, report.ending) {
-            (_, Ending::Interrupted) => report.why().to_owned(),
-            (Some(_), _) => format!("{:<9}{dates}", "issued"),
-            (None, _) if report.deploy_error.is_some() => format!("not deployed{dates}"),
-            (None, _) => format!("{:<9}{dates}", "unchanged"),
-        };
-        format!("{:<width$}   {}", short(&name), what.trim_end(), width = style.names)
+    let dates = match (&report.details.issued, report.ending) {
+        (_, Ending::Interrupted) => report.why().to_owned(),
+        (Some(_), _) => format!("{:<9}{expires}{renews}", "issued"),
+        (None, _) if report.deploy_error.is_some() => format!("not deployed{expires}{renews}"),
+        (None, _) => format!("{:<9}{expires}{renews}", "unchanged"),
     };
-    // What is needed least goes first where the line would not fit.
-    let fits = |line: &String| line.chars().count() <= style.columns.unwrap_or(usize::MAX);
-    let lines = [line(&(expires + &renews)), line(&renews)];
-    let mut text = lines.into_iter().find(fits).unwrap_or_else(|| line(""));
+    let mut text = Text::default();
+    text.push(&format!("{:<width$}   {}", short(&name), dates.trim_end(), width = style.names));
     if let Some(issued) = &report.details.issued {
         let of: Vec<String> = issued.leaf.names().collect();
-        if of.len() > 1 {
-            text = format!("{text}\n      for {}", escape(&names(&of)));
-        }
-        for (label, of, advice) in
-            [("new", &issued.added, NEW_NAMES), ("no longer", &issued.removed, REMOVED_NAMES)]
-        {
+        let of = if of.len() > 1 { of.as_slice() } else { &[] };
+        for (label, of) in [("for", of), ("new:", &issued.added), ("no longer:", &issued.removed)] {
             if !of.is_empty() {
-                text = format!("{text}\n      {label}: {}; {advice}", escape(&names(of)));
+                text.push(&format!("\n      {label} {}", escape(&names(of))));
             }
         }
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
         if let Ok(folder) = state.secret_path(&secret) {
             let (file, key) = (folder.join("tls.crt"), escape(&issued.leaf.key_description));
-            text = format!("{text}\n      {} ({key})", file.display());
+            text.push(&format!("\n      {} ({key})", file.display()));
         }
     }
     for what in &report.details.deployed {
-        text = format!("{text}\n      deploy: {} ok", escape(what));
+        text.push(&format!("\n      deploy: {} ok", escape(what)));
     }
     if let Some(what) = &report.details.left {
-        let mut text =
-            Text::from(format!("{text}\n      deploy: {} is still to run: ", escape(what)));
+        text.push(&format!("\n      deploy: {} is still to run: ", escape(what)));
         text.command(&format!("certctl deploy {} --hooks now", short(&name)));
-        return output.talk(Level::Info, text);
     }
     output.talk(Level::Info, text);
 }
@@ -485,10 +436,6 @@ fn log_well(name: &NamespacedName, report: &Report) {
     );
 }
 
-// Where a server chooses its certificate by the name that a client asks for.
-const NEW_NAMES: &str = "a web server's configuration has to name it, too";
-const REMOVED_NAMES: &str = "a web server that still names it fails there, over https";
-
 /// One line: how it ended, for the end of a list of steps.
 pub(crate) fn verdict(report: &Report) -> String {
     let why = escape(report.why());
@@ -504,16 +451,13 @@ pub(crate) fn verdict(report: &Report) -> String {
             format!("failed [{class}]: {why}")
         }
         Ending::Pending => {
-            let checks = report.checks.iter().flat_map(|check| {
-                let details = if check.adds_to_its_verdict() { check.details() } else { vec![] };
-                let details = details.into_iter().map(|line| format!("  {line}"));
-                [format!("queried {}", check.query())].into_iter().chain(details)
-            });
-            let lines = checks.map(|line| format!("\n    {}", escape(&line)));
             let Details { wait, evidence, .. } = &report.details;
-            let found = of_wait(wait, evidence, &report.key());
-            let why = escape(&found.title);
-            format!("not validated in time: {why}{}", lines.collect::<String>())
+            let why = of_wait(wait, evidence).title;
+            format!(
+                "not validated in time: {}\n    {}",
+                escape(&why),
+                escape(&report.checks_text())
+            )
         }
         Ending::Deferred => format!("deferred: {why}"),
         Ending::Locked => why.into_owned(),

@@ -29,7 +29,6 @@ use crate::engine::{AccountRequest, Evidence, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Check, Doing, Failure, Fix, Issuer, NamespacedName,
-    rfc3339,
 };
 use crate::store::{Records, StateDirectory};
 use crate::trust::quoted;
@@ -423,8 +422,7 @@ fn diagnosis(error: &EffectError, issuer: &str, request: AccountRequest) -> Diag
     };
     let evidence = Evidence { issuer: issuer.to_owned(), ..Evidence::default() };
     let failure = Failure::of(doing, error.cause.clone());
-    let time = |at| rfc3339(at);
-    let mut found = of_failure(&failure, &evidence, None, &time);
+    let mut found = of_failure(&failure, &evidence, None);
     if found.fixes.is_empty() {
         found.fixes.push(Fix::Check(Check::Accounts));
     }

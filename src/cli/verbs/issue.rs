@@ -1,8 +1,8 @@
 //! `certctl issue`, `certctl renew` and `certctl deploy`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 
@@ -15,7 +15,6 @@ use crate::cli::global::When;
 use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output;
 use crate::cli::render::report::short;
-use crate::cli::render::text::Text;
 use crate::cli::run::{conclude, on_one_thread, print_tally, run};
 use crate::cli::shell::Shell;
 use crate::cli::targets::{open_for, request, targets};
@@ -30,19 +29,18 @@ use crate::cli::verbs::revoked;
 use crate::cli::verbs::status::verb::write_metrics;
 use crate::cli::verbs::timer::Host;
 use crate::cli::words::count::{count, names};
-use crate::cli::words::hint::Hint;
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
-    AccountIdentity, CertificateRecord, FailureClass, GoDuration, NamespacedName, Severity,
+    AccountIdentity, CertificateRecord, FailureClass, Finding, GoDuration, Obstacle, Severity,
 };
 use crate::store::{OpenMode, StateDirectory};
 use crate::trust::quoted;
 use crate::workspace::unmanaged::{lost_key, without_manifest};
-use crate::workspace::{Glance, Job, Lack, Layout, LeftAlerts, Request, Targets, Workspace, owes};
+use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
 /// Issue or renew whatever is missing or due; run it from cron.
 ///
@@ -480,8 +478,6 @@ pub(crate) async fn work_on(
         Box::pin(write_metrics(shell, workspace, &unwritable)).await?;
         return Err(error.into());
     }
-    print_strays(workspace, &tasks)?;
-    print_moves(&tasks, workspace);
     let done = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
     let owed = workspace.records().iter().any(|(_, record)| owes(record));
     let job = || Job::new(verb, secrets.clone());
@@ -495,20 +491,14 @@ pub(crate) async fn work_on(
         note_unreplaced(workspace, &mut ended, shell).await;
         warn_of_lost_keys(workspace, &tasks, &ended, shell).await?;
     }
-    let lacking = lacking(&tasks, &ended);
-    note_lacks(workspace, &lacking, &mut ended, (&loaded, &secrets)).await?;
-    let alerts = Box::pin(alert_of_others(workspace, has_errors, job)).await;
+    note_lacks(workspace, &tasks, &mut ended, (&loaded, &secrets)).await?;
+    let is_unreported = Box::pin(alert_of_others(workspace, has_errors, job)).await;
     Box::pin(orphans::clean_up(shell, workspace, &done, verb)).await?;
-    if verb == "deploy" {
-        note_undone(shell, request, &ended, alerts);
-    }
     let now = SystemClock.now();
     let mut endings = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     if verb == "issue" {
-        note_later_runs(shell, request, &ended);
-    } else if verb == "renew" && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
-        note_unvalidated(workspace, &ended, shell).await?;
+        shell.print_findings(&later_runs(shell, request, &ended));
     }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
@@ -518,7 +508,7 @@ pub(crate) async fn work_on(
     // What failed in the run comes first.
     if !endings.iter().any(|ending| matches!(ending, Ending::Failed(_) | Ending::Like(_))) {
         endings.extend(revoked);
-        endings.extend((alerts.unreported > 0).then_some(Ending::Unreported));
+        endings.extend(is_unreported.then_some(Ending::Unreported));
     }
     match Box::pin(write_metrics(shell, workspace, &endings)).await {
         Err(error) if shell.code_of(&endings) == ExitCode::Done => Err(error),
@@ -532,127 +522,44 @@ pub(crate) async fn work_on(
     }
 }
 
-/// Runs the operator's hook for what no task of this run has reported.
+/// Runs the operator's hook for what no task of this run has reported. Whether it failed for some.
 async fn alert_of_others(
     workspace: &mut Workspace,
     has_errors: bool,
     job: impl Fn() -> Job,
-) -> LeftAlerts {
+) -> bool {
     if has_errors && let Err(error) = Box::pin(workspace.alert_invalid(job())).await {
         tracing::warn!(%error, "the on-failure hook did not run");
     }
-    Box::pin(workspace.alert_left(job())).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
-        LeftAlerts { reported: 0, unreported: 1 }
-    })
+    let left = Box::pin(workspace.alert_left(job())).await;
+    left.map_or_else(
+        |error| {
+            tracing::warn!(%error, "the on-failure hook did not run for an earlier run");
+            true
+        },
+        |left| left.unreported > 0,
+    )
 }
 
-/// Says to a person what there was not to deploy.
-fn note_undone(shell: &mut Shell, request: &Request, ended: &[Report], alerts: LeftAlerts) {
-    let is_new = |end: &&Report| end.error.is_none() && end.not_after.is_none();
-    for end in ended.iter().filter(is_new).filter(|_| !request.is_empty()) {
-        let text = format!("{}: nothing is issued yet", end.key());
-        shell.output.talk(Level::Info, &text);
-    }
-    let is_idle = |end: &Report| {
-        let is_well = end.error.is_none() && end.deploy_error.is_none();
-        end.ending == ran::Ending::Unchanged
-            && end.not_after.is_some()
-            && is_well
-            && end.details.deployed.is_empty()
-    };
-    let LeftAlerts { reported, unreported } = alerts;
-    if reported > 0 {
-        let failures = count(reported, "failure");
-        let text = format!("hooks.d/on-failure: {failures} of an earlier run reported");
-        shell.output.talk(Level::Info, &text);
-    }
-    let is_idle = |end| is_idle(end) && reported + unreported == 0;
-    if ended.iter().all(is_idle) && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
-        let text = "nothing is pending; --again runs all outputs and hooks again";
-        shell.output.talk(Level::Info, text);
-    }
-}
-
-/// Says to a person that a renewal went well without a validation, which it may have been to test.
-async fn note_unvalidated(
-    workspace: &Workspace,
-    ended: &[Report],
-    shell: &mut Shell,
-) -> Result<(), CliError> {
-    let mut unvalidated = Vec::new();
-    for end in ended.iter().filter(|end| end.ending == ran::Ending::Issued) {
-        let orders = workspace.orders(&end.key()).await?;
-        let order = orders.iter().max_by_key(|order| order.creation_timestamp);
-        if order.is_some_and(|order| order.challenges.is_empty()) {
-            unvalidated.push(short(&end.key()));
-        }
-    }
-    if !unvalidated.is_empty() {
-        let text = format!(
-            "{}: the CA did not validate the names again, since an earlier validation still holds; \
-             to test what it would need: ",
-            names(&unvalidated)
-        );
-        shell.output.talk(Level::Info, Text::from(text).with_command("certctl doctor"));
-    }
-    Ok(())
-}
-
-/// Says to a person what later runs need, and what starts them.
-fn note_later_runs(shell: &mut Shell, request: &Request, ended: &[Report]) {
+/// What a person with a first certificate lacks for its renewal: a manifest that stays, and what starts
+/// the runs.
+fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding> {
     let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
-    if is_read && !shell.is_scheduled() {
-        note_standard_input(shell);
-    } else if !is_read && shell.output.talks_to_terminal() && shell.global.quiet == 0 {
-        note_scheduler(shell, ended);
-    }
-}
-
-/// Says to a person where later runs look for a manifest that came from standard input.
-fn note_standard_input(shell: &mut Shell) {
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-    if let Ok(config) = config {
-        let text = format!(
-            "the manifest from standard input is not kept: for renewals, put it into a file in {}",
-            output::escape(&config.path.to_string_lossy())
-        );
-        shell.output.talk(Level::Info, &text);
-    }
-}
-
-/// Says to a person with a first certificate what renews it.
-fn note_scheduler(shell: &mut Shell, ended: &[Report]) {
     let is_first = |end: &Report| end.ending == ran::Ending::Issued && end.revision == Some(1);
-    if shell.wants_document() || !ended.iter().any(is_first) {
-        return;
+    let is_watched = shell.output.talks_to_terminal() && shell.global.quiet == 0;
+    let is_shown_now = if is_read { !shell.is_scheduled() } else { is_watched };
+    if !is_shown_now || shell.wants_document() || !ended.iter().any(is_first) {
+        return Vec::new();
     }
-    let found = doctor::scheduler(shell);
-    if found.severity == Severity::Unknown {
-        return;
-    }
-    let fact = output::escape(&found.fact);
-    match &found.fix {
-        None => {
-            let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
-            let mut text = Text::from(format!("renewed when it is due, by {fact}"));
-            if !config.is_ok_and(|config| doctor::alert_hook_of(&config.path).exists()) {
-                text.push("; to be told when that fails: ");
-                text.command("certctl help failures");
-            }
-            shell.output.talk(Level::Info, text);
-        }
-        Some(fix) => {
-            let hint = Hint::from(fix);
-            let so = if found.is_wrong() {
-                "renewal is not scheduled"
-            } else {
-                "nothing is known to renew it"
-            };
-            let fact = format!("{so}: {fact}");
-            shell.output.print(&Message::advice(&fact, Some(&hint)));
-        }
-    }
+    let found = if is_read {
+        let fact =
+            "it was read from standard input and is not stored; without a file, nothing renews it";
+        Finding::warning("manifest", Obstacle::new(fact))
+    } else {
+        doctor::scheduler(shell)
+    };
+    let is_shown = matches!(found.severity, Severity::Warning | Severity::Wrong);
+    if is_shown { vec![found] } else { Vec::new() }
 }
 
 /// Notes the certificates for which nothing is issued since the user had them revoked for good; in
@@ -683,47 +590,34 @@ async fn warn_of_lost_keys(
     Ok(())
 }
 
-/// Whether a certificate failed by a precondition, which is to be told now.
-fn lacks_something(end: &Report) -> bool {
-    let lacks = |fault: &Option<Fault>| {
-        fault.as_ref().is_some_and(|fault| fault.class == FailureClass::Precondition)
-    };
-    let Report { error, deploy_error, details, .. } = end;
-    lacks(error) && details.is_due || lacks(deploy_error) && details.deploy_is_due
-}
-
-/// The tasks of the certificates that failed by a precondition.
-fn lacking<'t>(tasks: &'t [Task], ended: &[Report]) -> BTreeMap<NamespacedName, &'t Task> {
-    let failed: BTreeSet<_> =
-        ended.iter().filter(|end| lacks_something(end)).map(Report::key).collect();
-    let keyed = tasks.iter().map(|task| (task.certificate.metadata.key(), task));
-    keyed.filter(|(key, _)| failed.contains(key)).collect()
-}
-
-/// Notes what each of these certificates lacks on this machine.
+/// Adds to what failed by a precondition the places in the manifests, and what to do.
 async fn note_lacks(
     workspace: &Workspace,
-    lacking: &BTreeMap<NamespacedName, &Task>,
+    tasks: &[Task],
     ended: &mut [Report],
     (loaded, secrets): (&Loaded, &SecretSource),
 ) -> Result<(), CliError> {
-    let tasks: Vec<&Task> = lacking.values().copied().collect();
-    let lacks = workspace.lacks(loaded, secrets, &tasks).await?;
+    let lacks = |fault: &Option<Fault>, is_due| {
+        is_due && fault.as_ref().is_some_and(|one| one.class == FailureClass::Precondition)
+    };
     for end in ended {
-        if let Some(task) = lacking.get(&end.key()) {
-            let own: Vec<Lack> = lacks.iter().filter(|lack| lack.is_of(task)).cloned().collect();
-            note_lack(end, own, loaded);
+        let Details { is_due, deploy_is_due, .. } = end.details;
+        if !lacks(&end.error, is_due) && !lacks(&end.deploy_error, deploy_is_due) {
+            continue;
+        }
+        let key = end.key();
+        if let Some(task) = tasks.iter().find(|task| task.certificate.metadata.key() == key) {
+            let found = workspace.lacks(loaded, secrets, &[task]).await?;
+            note_lack(end, found.into_iter().filter(|lack| lack.is_of(task)).collect(), loaded);
         }
     }
     Ok(())
 }
 
 /// The places in the manifests, and what to do.
-fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
+fn note_lack(end: &mut Report, mut lacks: Vec<Lack>, loaded: &Loaded) {
     // A certificate that was issued lacked nothing but what its deployment needs.
-    let is_issued = end.error.is_none();
-    let is_cause = |lack: &Lack| !is_issued || lack.unmet.need.is_of_deployment();
-    let lacks: Vec<Lack> = lacks.into_iter().filter(is_cause).collect();
+    lacks.retain(|lack| end.error.is_some() || lack.unmet.need.is_of_deployment());
     let are_many = lacks.len() > 1;
     let Details { places, fixes, .. } = &mut end.details;
     for lack in lacks {
@@ -739,18 +633,13 @@ fn note_lack(end: &mut Report, lacks: Vec<Lack>, loaded: &Loaded) {
     }
 }
 
-/// With -v: logs unknown files among the documents of a certificate.
-fn print_strays(workspace: &Workspace, tasks: &[Task]) -> Result<(), CliError> {
-    if tracing::enabled!(tracing::Level::DEBUG) {
-        for task in tasks {
-            let certificate = task.certificate.metadata.key();
-            for file in workspace.state().strays(&certificate)? {
-                let file = output::escape(&file);
-                tracing::debug!(%certificate, "warning: {file} is not a state document; ignored");
-            }
+fn name_of(source: &Source) -> String {
+    match source {
+        Source::File(path) | Source::Directory(path) => {
+            output::escape(&path.to_string_lossy()).into_owned()
         }
+        Source::Stdin(_) => "standard input".to_owned(),
     }
-    Ok(())
 }
 
 /// Reports named files without a Certificate: an error if no named file has one.
@@ -762,43 +651,24 @@ fn print_empty(
 ) -> Result<(), CliError> {
     let holds_one =
         |path: &Path| loaded.certificates.iter().any(|c| c.origin.path.starts_with(path));
-    let path_of = |source: &Source| match source {
-        Source::File(path) | Source::Directory(path) => path.clone(),
-        Source::Stdin(_) => PathBuf::from("-"),
+    let holds_none = |source: &&Source| match source {
+        Source::File(path) | Source::Directory(path) => !holds_one(path),
+        Source::Stdin(_) => !holds_one(Path::new("-")),
     };
-    let empty: Vec<PathBuf> =
-        request.sources.iter().map(path_of).filter(|path| !holds_one(path)).collect();
+    let empty: Vec<&Source> = request.sources.iter().filter(holds_none).collect();
     if empty.is_empty() || has_errors {
         return Ok(());
     }
-    let names = empty.iter().map(|path| match path.to_string_lossy() {
-        name if name == "-" => "standard input".to_owned(),
-        name => output::escape(&name).into_owned(),
-    });
     // A file with only an Issuer or a Secret is fine.
     for found in loaded.holding_nothing(&request.sources) {
         shell.output.finding(&found);
     }
     if empty.len() == request.sources.len() && request.names.is_empty() {
-        let message = format!("no Certificate in {}", names.collect::<Vec<_>>().join(", "));
+        let names: Vec<String> = empty.into_iter().map(name_of).collect();
+        let message = format!("no Certificate in {}", names.join(", "));
         return Err(CliError::new(ExitCode::Manifest, message));
     }
     Ok(())
-}
-
-/// Logs once when a Certificate has moved to another file; the state records the path.
-fn print_moves(tasks: &[Task], workspace: &Workspace) {
-    for task in tasks {
-        let certificate = task.certificate.metadata.key();
-        let before = workspace.record(&certificate).and_then(|record| record.manifest.as_ref());
-        if let (Some(before), Some(now)) = (before, &task.manifest)
-            && before != now
-        {
-            let [before, now] = [before, now].map(|path| path.to_string_lossy());
-            let (before, now) = (output::escape(&before), output::escape(&now));
-            tracing::info!(%certificate, "its manifest is {now} now, no longer {before}");
-        }
-    }
 }
 
 /// The error of a verb that finds no Certificate at all.

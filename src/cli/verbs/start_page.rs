@@ -23,15 +23,15 @@ use crate::cli::shell::Shell;
 use crate::cli::verbs::last_run;
 use crate::cli::words::Scene;
 use crate::cli::words::count::count;
+use crate::cli::words::fix;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::next;
-use crate::cli::words::remedy::Remedy;
 use crate::cli::words::time;
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::host::rights::{self, can_be_listed};
 use crate::manifest::{Diagnostic, is_gone};
-use crate::resource::lets_encrypt;
+use crate::resource::{Fix, lets_encrypt};
 use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
@@ -176,7 +176,7 @@ struct Fault {
     /// As a command accepts it; empty for a document that has none.
     name: String,
     sentence: String,
-    remedy: Option<Remedy>,
+    remedy: Option<(Fix, &'static str)>,
 }
 
 impl Found {
@@ -266,7 +266,7 @@ impl Found {
             let at = self.faults.partition_point(|known| known.state <= state);
             if at < MOST_SHOWN {
                 let name = if view.has_name() { short(&view.key) } else { String::new() };
-                let remedy = Remedy::of(view).into_iter().next();
+                let remedy = fix::of_certificate(view).into_iter().next();
                 let sentence = state.sentence(view, scene);
                 self.faults.insert(at, Fault { state, name, sentence, remedy });
                 self.faults.truncate(MOST_SHOWN);
@@ -313,8 +313,8 @@ impl Found {
             let word = state.paint().on(state.word(), scene.color);
             text.push_str(&["  ", &escape(name), ": ", &word, "\n"].concat());
             text += &wrap(sentence, "    ", width);
-            if let Some(Remedy { command, .. }) = remedy {
-                text.push_str(&["    try: ", command, "\n"].concat());
+            if let Some((fix, _)) = remedy {
+                text.push_str(&["    try: ", &fix::worded(fix), "\n"].concat());
             }
         }
         let omitted = self.troubled.saturating_sub(self.faults.len());
@@ -333,7 +333,7 @@ impl Found {
                 steps.push(of(&format!("status {}", worst.name), "show its details"));
             }
             let helps = worst.remedy.clone();
-            steps.extend(helps.map(|Remedy { command, what }| (command, what)));
+            steps.extend(helps.map(|(fix, what)| (fix::worded(&fix), what)));
         } else if self.due == 0 {
             let look = self.missed_run.as_ref();
             steps.extend(look.map(|_| (last_run::LOOK.to_owned(), "why no run came")));

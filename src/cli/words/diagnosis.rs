@@ -3,17 +3,19 @@
 //! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
 //! the largest is printed in full with a few of its names, the others in a line each.
 
-use std::mem::{Discriminant, discriminant};
+use std::mem::discriminant;
 
-use jiff::Timestamp;
+use jiff::SignedDuration;
 
-use super::advice::{self, Advice, Subject};
+use super::count::names;
+use super::problem::{Subject, check_of, check_of_ca};
+use super::time::length;
 use crate::engine::Evidence;
+use crate::engine::ports::DamageCourse;
 use crate::resource::dns01::record_name;
 use crate::resource::{
-    AddressAnswer, CaFailure, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure,
-    FailureClass, Fix, NamespacedName, Order, Phase, Problem, ServerAnswer, SolverKind,
-    challenge_url, escape,
+    CaFailure, CaFault, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure, FailureClass,
+    Fix, NamespacedName, Order, Phase, Problem, SolverKind, challenge_url, escape,
 };
 
 /// A root cause, and what follows from it. Line ends in foreign text are escaped.
@@ -49,57 +51,73 @@ impl Row {
     }
 }
 
-/// A time, as its reader sees it.
-type Time<'a> = &'a dyn Fn(Timestamp) -> String;
-
 /// Why an attempt failed: by the challenges that were refused, the CA's problem document, or what
 /// the failure itself says.
 pub(crate) fn of_failure(
     failure: &Failure,
     evidence: &Evidence,
     certificate: Option<&NamespacedName>,
-    time: Time<'_>,
 ) -> Diagnosis {
     let at_the_ca = failure.cause.at_the_ca();
-    if let Some(clocks) = at_the_ca.and_then(advice::of_clocks) {
-        let mut found = Diagnosis { title: failure.to_string(), ..Diagnosis::default() };
-        found.advise(Some(clocks));
-        return found;
+    let ahead = at_the_ca.and_then(|failed| failed.clock_ahead);
+    let clock = ahead.map(|ahead| {
+        let word = if ahead > 0 { "behind" } else { "ahead of" };
+        format!("{} {word}", length(SignedDuration::from_secs(ahead)))
+    });
+    let subject = Subject {
+        certificate,
+        issuer: &evidence.issuer,
+        clock: clock.unwrap_or_default(),
+        ..Subject::default()
+    };
+    if ahead.is_none() {
+        let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
+        let groups = groups(challenges.filter(|one| one.is_failed()), by_problem);
+        if let Some(found) = of_challenges(&groups, failure, subject.clone()) {
+            return found;
+        }
+        let of_order = || evidence.order.as_deref().and_then(Order::problem);
+        if let Some(problem) = failure.cause.problem().or_else(of_order) {
+            return of_problem(failure, problem, evidence, subject);
+        }
     }
-    let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
-    let groups = groups(challenges.filter(|c| c.is_failed()), by_problem);
-    if let [group, others @ ..] = groups.as_slice() {
-        return of_challenges(group, others, failure, evidence, certificate, time);
-    }
-    let of_order = || evidence.order.as_deref().and_then(problem_of);
-    if let Some(problem) = failure.cause.problem().or_else(of_order) {
-        return of_problem(failure, problem, evidence, certificate, time);
-    }
-    let subject = Subject { certificate, issuer: &evidence.issuer, ..Subject::default() };
-    let mut found = Diagnosis { title: failure.to_string(), ..Diagnosis::default() };
-    let is_of_order = evidence.of_order && failure.since.is_some() && !failure.is_server_error();
-    let of_order = is_of_order.then(|| advice::of_unreachable_order(&subject));
-    let of_request = at_the_ca.and_then(|failed| advice::of_request(failed, &subject));
-    let of_damage = evidence.damage.and_then(|course| advice::of_damage(course, &subject));
-    let advice = of_request.or(of_order).or(of_damage);
-    found.advise(advice.or_else(|| advice::of_class(failure.class, &subject)));
-    let is_of_issuer =
-        failure.doing == Doing::RegisterAccount && failure.class == FailureClass::Precondition;
-    if found.fixes.is_empty() && (at_the_ca.is_some() || is_of_issuer) {
-        found.fixes.extend(advice::check_of_ca(&evidence.issuer));
+    let mut found = Diagnosis::titled(failure.to_string());
+    found.advise(kind_of(failure, evidence), &subject);
+    if found.fixes.is_empty() && at_the_ca.is_some() {
+        found.fixes.extend(check_of_ca(&evidence.issuer));
     }
     found
 }
 
-/// The refusal of an order by the CA.
-fn problem_of(order: &Order) -> Option<&Problem> {
-    let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
-    let of_challenge = refused.find_map(|challenge| challenge.problem());
-    of_challenge.or(order.problem())
+/// The row of a failure without a problem document.
+fn kind_of(failure: &Failure, evidence: &Evidence) -> &'static str {
+    let at_the_ca = failure.cause.at_the_ca();
+    let is_of_order = evidence.of_order && failure.since.is_some() && !failure.is_server_error();
+    let kind = match at_the_ca.map(|failed| (failed.clock_ahead, failed.fault)) {
+        Some((Some(_), _)) => return "clock",
+        Some((None, CaFault::UnknownIssuer)) => return "unknown-issuer",
+        Some((None, CaFault::Untimely)) => return "untimely",
+        Some((None, CaFault::Untrusted)) => return "untrusted",
+        Some(_) | None if is_of_order => return "silent-order",
+        Some(_) | None => evidence.damage,
+    };
+    match kind {
+        Some(DamageCourse::SetAside) => "damaged",
+        Some(DamageCourse::LeftToNewer) => "newer",
+        Some(DamageCourse::Unusable) | None => match failure.class {
+            FailureClass::Unreachable => "unreachable",
+            FailureClass::State => "state",
+            FailureClass::Other
+            | FailureClass::Precondition
+            | FailureClass::Validation
+            | FailureClass::Ca
+            | FailureClass::Output => "",
+        },
+    }
 }
 
 /// What an order that is under way waits for.
-pub(crate) fn of_wait(why: &str, evidence: &Evidence, certificate: &NamespacedName) -> Diagnosis {
+pub(crate) fn of_wait(why: &str, evidence: &Evidence) -> Diagnosis {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let waits = |c: &&Challenge| match c.phase() {
         Some(Phase::Presenting | Phase::SelfChecking | Phase::Accepting) => true,
@@ -107,50 +125,44 @@ pub(crate) fn of_wait(why: &str, evidence: &Evidence, certificate: &NamespacedNa
         Some(Phase::Accepted) | None => false,
     };
     let groups = groups(challenges.filter(waits), by_wait);
-    let [group, others @ ..] = groups.as_slice() else {
-        let mut found = Diagnosis { title: why.to_owned(), ..Diagnosis::default() };
+    let Some((group, first, others)) = first_of(&groups) else {
+        let mut found = Diagnosis::titled(why);
         if evidence.order.as_deref().is_some_and(|order| order.stuck().is_some()) {
-            found.advise(Some(advice::of_stuck_order(certificate)));
+            found.advise("stuck-order", &Subject::default());
         }
         return found;
     };
-    let Some(first) = group.first() else { return Diagnosis::default() };
-    let omitted = match group.len() {
+    let more = match group.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
-    let (name, reason) = (name_of(first), first.shown_reason());
-    let title = format!("{name}{omitted}: {reason}");
-    let mut found = Diagnosis { title, ..Diagnosis::default() };
-    if group.len() > 1 {
-        found.rows.extend(Row::new("names", few(group)));
-    }
-    let is_in_title = match first.phase() {
-        Some(Phase::SelfChecking | Phase::Queued | Phase::Requeued) => true,
-        Some(Phase::Presenting | Phase::Accepting | Phase::Accepted) | None => false,
-    };
+    let mut found =
+        Diagnosis::titled(format!("{}{more}: {}", name_of(first), first.shown_reason()));
+    found.names(group, group.len());
+    let is_in_title = !matches!(first.phase(), Some(Phase::Presenting | Phase::Accepting));
     found.seen(first, is_in_title);
-    for other in others.iter().take(MOST_OTHERS) {
-        if let Some(challenge) = other.first() {
-            let text = format!("{}: {}", few(other), challenge.shown_reason());
-            found.rows.extend(Row::new("also", text));
-        }
-    }
-    found.fixes.extend(advice::check_of(&first.spec.kind, &bare_name_of(first)));
+    let also = |one: &Challenge, of| format!("{of}: {}", one.shown_reason());
+    found.also(others, also);
+    found.fixes.extend(check_of(&first.spec.kind, &first.spec.identifier.to_string()));
     found
+}
+
+/// The largest group, its first challenge, and the other groups.
+fn first_of<'g, 'c>(
+    groups: &'g [Vec<&'c Challenge>],
+) -> Option<(&'g [&'c Challenge], &'c Challenge, &'g [Vec<&'c Challenge>])> {
+    let (group, others) = groups.split_first()?;
+    Some((group, group.first()?, others))
 }
 
 /// Why challenges were refused.
 fn of_challenges(
-    group: &[&Challenge],
-    others: &[Vec<&Challenge>],
+    groups: &[Vec<&Challenge>],
     failure: &Failure,
-    evidence: &Evidence,
-    certificate: Option<&NamespacedName>,
-    time: Time<'_>,
-) -> Diagnosis {
-    let Some(first) = group.first() else { return Diagnosis::default() };
-    let refused: usize = group.len() + others.iter().map(Vec::len).sum::<usize>();
+    subject: Subject<'_>,
+) -> Option<Diagnosis> {
+    let (group, first, others) = first_of(groups)?;
+    let refused: usize = groups.iter().map(Vec::len).sum();
     let word = first.spec.kind.as_str();
     let title = match first.problem() {
         None if refused == 1 => failure.to_string(),
@@ -161,39 +173,29 @@ fn of_challenges(
             } else {
                 format!("{refused} names were")
             };
-            let how = if others.is_empty() { format!(" by {word}") } else { String::new() };
-            format!("{subject} not validated{how}: {}", problem.short_kind())
+            format!("{subject} not validated by {word}: {}", problem.short_kind())
         }
     };
-    let mut found = Diagnosis { title, ..Diagnosis::default() };
-    if refused > 1 {
-        found.rows.extend(Row::new("names", few(group)));
-    }
-    found.seen(first, false);
-    let subject = Subject {
-        certificate,
-        issuer: &evidence.issuer,
-        name: &bare_name_of(first),
-        proof: Some(&first.spec.kind),
-        is_registration: false,
-    };
+    let mut found = Diagnosis::titled(title);
+    let name = first.spec.identifier.to_string();
+    let subject = Subject { name: &name, proof: Some(&first.spec.kind), ..subject };
     if let Some(problem) = first.problem() {
-        found.problem(problem, &details(group), time);
-        found.advise(advice::of_problem(problem.short_kind(), &subject));
+        found.advise(problem.short_kind(), &subject);
+        found.problem(problem, &details(group));
     }
-    for other in others.iter().take(MOST_OTHERS) {
-        if let Some(challenge) = other.first() {
-            let kind = challenge.spec.kind.as_str();
-            let why = challenge.problem().map_or_else(
-                || challenge.reason.clone(),
-                |problem| format!("{}: {}", problem.short_kind(), problem.detail),
-            );
-            found.rows.extend(Row::new("also", format!("{} by {kind}: {why}", few(other))));
-        }
-    }
-    let check = advice::check_of(&first.spec.kind, subject.name);
+    found.names(group, refused);
+    found.seen(first, false);
+    found.also(others, |one, of| {
+        let kind = one.spec.kind.as_str();
+        let why = one.problem().map_or_else(
+            || one.reason.clone(),
+            |problem| format!("{}: {}", problem.short_kind(), problem.detail),
+        );
+        format!("{of} by {kind}: {why}")
+    });
+    let check = check_of(&first.spec.kind, &name);
     found.fixes.extend(check.filter(|check| !found.fixes.contains(check)));
-    found
+    Some(found)
 }
 
 /// Why the CA refused an account or an order.
@@ -201,75 +203,72 @@ fn of_problem(
     failure: &Failure,
     problem: &Problem,
     evidence: &Evidence,
-    certificate: Option<&NamespacedName>,
-    time: Time<'_>,
+    subject: Subject<'_>,
 ) -> Diagnosis {
     let (doing, url) = request_of(failure);
     let kind = problem.short_kind();
-    let title = match (doing.as_str(), kind) {
-        ("", kind) => format!("the CA refused: {kind}"),
-        (doing, "") => doing.to_owned(),
-        (doing, kind) => format!("{doing}: {kind}"),
+    let title = match (&failure.cause, doing.as_str(), kind) {
+        // The challenge itself is no longer known.
+        (Cause::Challenge(refused), ..) => {
+            let star = if refused.wildcard { "*." } else { "" };
+            format!("{star}{} was not validated: {kind}", refused.identifier)
+        }
+        (_, "", kind) => format!("the CA refused: {kind}"),
+        (_, doing, "") => doing.to_owned(),
+        (_, doing, kind) => format!("{doing}: {kind}"),
     };
-    // The challenge itself is no longer known.
-    let title = if let Cause::Challenge(refused) = &failure.cause {
-        let star = if refused.wildcard { "*." } else { "" };
-        format!("{star}{} was not validated: {kind}", refused.identifier)
-    } else {
-        title
-    };
-    let mut found = Diagnosis { title, ..Diagnosis::default() };
-    found.rows.extend(Row::new("url", url));
-    found.problem(problem, &[], time);
+    let mut found = Diagnosis::titled(title);
     let named = problem.subproblems.iter().find(|sub| !sub.identifier.is_empty());
     let identifier = evidence.order.iter().flat_map(|order| &order.spec.identifiers).next();
     let name = named.map(|sub| sub.identifier.clone());
     let name = name.or_else(|| identifier.map(ToString::to_string)).unwrap_or_default();
-    let name = name.trim_start_matches("*.");
-    let subject = Subject {
-        certificate,
-        issuer: &evidence.issuer,
-        name,
-        proof: None,
-        is_registration: failure.doing == Doing::RegisterAccount,
-    };
-    let kind = if problem.is_paused() { "paused" } else { kind };
-    found.advise(advice::of_problem(kind, &subject));
+    let is_registration = failure.doing == Doing::RegisterAccount;
+    let subject = Subject { name: name.trim_start_matches("*."), is_registration, ..subject };
+    found.advise(if problem.is_paused() { "paused" } else { kind }, &subject);
+    found.problem(problem, &[]);
+    found.rows.extend(Row::new("url", url));
     if found.fixes.is_empty() {
-        found.fixes.extend(advice::check_of_ca(&evidence.issuer));
+        found.fixes.extend(check_of_ca(&evidence.issuer));
     }
     found
 }
 
 impl Diagnosis {
-    /// The problem document in full. `details` are those of all it stands for, when they differ.
-    fn problem(&mut self, problem: &Problem, details: &[String], time: Time<'_>) {
-        let Problem { status, kind, detail, instance, algorithms, subproblems } = problem;
-        self.rows.extend(Row::new("type", kind.as_str()));
-        let status = status.map_or_else(String::new, |status| status.to_string());
-        self.rows.extend(Row::new("status", status));
+    fn titled(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    /// What the CA said. `details` are those of all it stands for, when they are several.
+    fn problem(&mut self, problem: &Problem, details: &[String]) {
+        let Problem { detail, instance, algorithms, subproblems, .. } = problem;
         let detail = if details.len() > 1 { details.join("\n") } else { one_line(detail) };
-        self.rows.extend(Row::new(DETAIL, detail));
-        self.rows.extend(Row::new("instance", one_line(instance)));
-        self.rows.extend(Row::new("accepts", one_line(&algorithms.join(", "))));
-        let each = subproblems.iter().take(MOST_SUBPROBLEMS).map(|sub| {
+        let each = subproblems.iter().map(|sub| {
             let kind = sub.kind.rsplit(':').next().unwrap_or_default();
             one_line(&format!("{}: {kind}: {}", sub.identifier, sub.detail))
         });
-        let omitted = subproblems.len().saturating_sub(MOST_SUBPROBLEMS);
-        let omitted = (omitted > 0).then(|| format!("and {omitted} more"));
-        let each: Vec<String> = each.chain(omitted).collect();
-        self.rows.extend(Row::new("of these", each.join("\n")));
-        if let Some(until) = advice::retry_time(&problem.detail) {
-            self.rows.extend(Row::new("until", time(until)));
-        }
+        self.rows.extend(Row::new(DETAIL, detail));
+        self.rows.extend(Row::new("of these", shortened(each, MOST_SUBPROBLEMS).join("\n")));
+        self.rows.extend(Row::new("accepts", one_line(&algorithms.join(", "))));
+        self.rows.extend(Row::new("instance", one_line(instance)));
     }
 
-    fn advise(&mut self, advice: Option<Advice>) {
-        let Some(Advice { cause, remedy, fix }) = advice else { return };
+    /// Cause and remedy come before all else.
+    fn advise(&mut self, kind: &str, subject: &Subject<'_>) {
+        let Some((cause, remedy, fix)) = subject.advice(kind) else { return };
         self.rows.extend(Row::new("cause", cause));
         self.rows.extend(Row::new("remedy", remedy));
         self.fixes.extend(fix);
+    }
+
+    /// The names of a group, where the title has not the only one.
+    fn names(&mut self, group: &[&Challenge], of: usize) {
+        self.rows.extend(Row::new("names", few(group)).filter(|_| of > 1));
+    }
+
+    /// The other groups, each by its first challenge.
+    fn also(&mut self, others: &[Vec<&Challenge>], text: impl Fn(&Challenge, String) -> String) {
+        let firsts = others.iter().filter_map(|other| Some(text(other.first()?, few(other))));
+        self.rows.extend(firsts.take(MOST_OTHERS).filter_map(|text| Row::new("also", text)));
     }
 
     /// The query of the self-check and its result, without the verdict if the title has it.
@@ -285,14 +284,6 @@ impl Diagnosis {
         let details = if adds { report.details() } else { Vec::new() };
         let lines = verdict.into_iter().chain(details).take(MOST_LINES);
         self.rows.extend(Row::new("check", lines.collect::<Vec<_>>().join("\n")));
-        if let CheckReport::Http01(report) = report
-            && !report.has_passed()
-            && report.is_at_another_port()
-        {
-            let why = "as --http01-check-port or certctl/http01-check-port says; public CAs \
-                       connect to port 80";
-            self.rows.extend(Row::new("port", why));
-        }
     }
 }
 
@@ -334,68 +325,40 @@ fn by_problem(challenge: &Challenge) -> (&ChallengeType, &str) {
 /// Challenges wait alike when they are equally far and their last self-checks met the same kinds of
 /// answers.
 fn by_wait(challenge: &Challenge) -> impl PartialEq + use<'_> {
-    (challenge.phase(), by_problem(challenge), challenge.check().map(kinds))
+    let answers = match challenge.check() {
+        Some(CheckReport::Http01(report)) => {
+            let kinds = report.addresses.iter().map(|one| discriminant(&one.outcome));
+            (kinds.collect(), Vec::new(), report.dns.is_some())
+        }
+        Some(CheckReport::Dns01(report)) => {
+            let answers = report.servers.iter().flat_map(|server| &server.answers);
+            let kinds = answers.map(|answer| discriminant(&answer.response));
+            (Vec::new(), kinds.collect(), report.has_passed())
+        }
+        None => (Vec::new(), Vec::new(), false),
+    };
+    (challenge.phase(), by_problem(challenge), answers)
 }
 
-/// The kinds of the answers to a self-check: of each address with its HTTP status, of each name
-/// server, and the rest of the verdict.
-type Kinds = (Vec<(Discriminant<AddressAnswer>, u16)>, Vec<Discriminant<ServerAnswer>>, bool);
-
-fn kinds(report: &CheckReport) -> Kinds {
-    match report {
-        CheckReport::Http01(report) => {
-            let outcomes = report.addresses.iter().map(|address| &address.outcome);
-            let status = |outcome: &AddressAnswer| {
-                if let AddressAnswer::Wrong { status, .. } = outcome { *status } else { 0 }
-            };
-            let all = outcomes.map(|outcome| (discriminant(outcome), status(outcome)));
-            (all.collect(), Vec::new(), report.dns.is_some())
-        }
-        CheckReport::Dns01(report) => {
-            let all = report.servers.iter().flat_map(|server| &server.answers);
-            let all = all.map(|answer| discriminant(&answer.response));
-            (Vec::new(), all.collect(), report.has_passed())
-        }
-    }
-}
-
-/// The details of a group, each kind of them once, with the name it is of.
+/// The details of a group, with the name that each is of.
 fn details(group: &[&Challenge]) -> Vec<String> {
-    let mut seen = Vec::new();
-    let mut all = Vec::new();
-    for challenge in group {
-        let detail = challenge.problem().map_or("", |problem| problem.detail.as_str());
-        let key = without_its_own(challenge, detail);
-        if !seen.contains(&key) {
-            seen.push(key);
-            all.push(one_line(&format!("{}: {detail}", name_of(challenge))));
-        }
-    }
-    let omitted = all.len().saturating_sub(FEW);
-    all.truncate(FEW);
-    if omitted > 0 {
-        all.push(format!("and {omitted} other answers"));
-    }
-    all
+    let detail =
+        |one: &&Challenge| Some(one_line(&format!("{}: {}", name_of(one), one.problem()?.detail)));
+    shortened(group.iter().filter_map(detail), FEW)
 }
 
-/// The CA's detail without this challenge's own values, so that a hundred names with one detail are
-/// reported once. The CA's text is compared, never parsed.
-fn without_its_own(challenge: &Challenge, detail: &str) -> String {
-    let spec = &challenge.spec;
-    let own = [spec.key.clone(), spec.token.clone(), spec.identifier.to_string()];
-    own.iter()
-        .filter(|own| !own.is_empty())
-        .fold(detail.to_owned(), |text, own| text.replace(own.as_str(), "\u{0}"))
+/// The first of these, and how many more there are.
+fn shortened(all: impl Iterator<Item = String>, most: usize) -> Vec<String> {
+    let mut all: Vec<String> = all.collect();
+    let omitted = all.len().saturating_sub(most);
+    all.truncate(most);
+    all.extend((omitted > 0).then(|| format!("and {omitted} more")));
+    all
 }
 
 /// The first names of a group, and how many more there are.
 fn few(group: &[&Challenge]) -> String {
-    let names: Vec<String> = group.iter().take(FEW).map(|c| name_of(c)).collect();
-    match group.len().saturating_sub(FEW) {
-        0 => names.join(", "),
-        omitted => format!("{} and {omitted} more", names.join(", ")),
-    }
+    names(&group.iter().map(|one| name_of(one)).collect::<Vec<_>>())
 }
 
 /// The request that the CA refused, and its URL.
@@ -423,10 +386,6 @@ fn request_of(failure: &Failure) -> (String, &str) {
 fn name_of(challenge: &Challenge) -> String {
     let star = if challenge.spec.wildcard { "*." } else { "" };
     format!("{star}{}", challenge.spec.identifier)
-}
-
-fn bare_name_of(challenge: &Challenge) -> String {
-    challenge.spec.identifier.to_string()
 }
 
 /// Foreign text, on one line.

@@ -3,15 +3,20 @@
 use std::path::Path;
 
 use super::hint::{Hint, short};
+use super::problem::check_of;
+use super::state::is_only_owed;
 use crate::engine::missing_hook;
-use crate::host::rights::{is_by_sudo, is_of_root, own_user};
+use crate::engine::ports::WrongEntry;
+use crate::host::rights::{self, is_by_sudo, is_of_root, own_user};
 use crate::host::scheduler::TIMER;
 use crate::manifest::Diagnostic;
 use crate::resource::{
-    Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit, Reissue, Right,
-    Schedule, Setting,
+    Challenge, Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit,
+    Reissue, Right, Schedule, Setting, escape,
 };
 use crate::trust::quoted;
+use crate::workspace::outlook::{State, When};
+use crate::workspace::view::{CertificateView, DamageCourse};
 
 /// The words of an intent.
 pub(in crate::cli) fn worded(fix: &Fix) -> String {
@@ -42,6 +47,93 @@ pub(in crate::cli) fn help(found: &Diagnostic) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
+/// What helps a certificate that is not as it should be, the first first, with what it is for.
+pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'static str)> {
+    let key = || Some(view.key.clone());
+    let renew = |how| Fix::renew(&view.key, how);
+    match view.outlook.state {
+        State::Damaged => damaged(view).into_iter().collect(),
+        State::Invalid => match view.mistake.as_ref() {
+            Some(mistake) if mistake.is_unread() => {
+                let permit = rights::reading(&mistake.path).map(Fix::Permit);
+                permit.map(|fix| (fix, "let certctl read it")).into_iter().collect()
+            }
+            mistake => {
+                let check = Check::Manifests(mistake.map(|mistake| mistake.path.clone()));
+                vec![(Fix::Check(check), "show the mistake in its line")]
+            }
+        },
+        State::NoManifest => vec![
+            (Fix::Forget(view.key.clone()), "stop managing it"),
+            (Fix::Create(Creation::Certificate), "write a manifest for it, if the old one is lost"),
+        ],
+        State::Revoked if view.certificate.is_none() => {
+            vec![(Fix::Forget(view.key.clone()), "stop managing it")]
+        }
+        State::Revoked if !view.is_issuing() => vec![(renew(Reissue::Plain), "replace it")],
+        State::LinksMissing | State::FilesDamaged => {
+            let what = match view.links {
+                Some(_) => "restore its files, without an order",
+                None => "order another key and certificate",
+            };
+            vec![(Fix::Issue(key()), what)]
+        }
+        State::PendingDeploy if is_only_owed(view) => {
+            vec![(Fix::Deploy(key()), "run its outputs and hooks now")]
+        }
+        State::PendingDeploy => {
+            vec![(Fix::Deploy(key()), "once the cause is fixed: run its outputs and hooks")]
+        }
+        State::Waiting if view.orders_other_names() => {
+            vec![(Fix::Issue(key()), "order for the names of the manifest now")]
+        }
+        State::Waiting => {
+            let look = check_of_wait(view).map(|fix| (fix, "look at what the CA would see"));
+            let anew = (renew(Reissue::NewOrder), "give this order up for another");
+            look.into_iter().chain([anew]).collect()
+        }
+        State::Revoked | State::Expired | State::Overdue | State::Deferred | State::Failed => {
+            match view.outlook.when {
+                // Until then the CA refuses.
+                When::Waits(Some(_)) if view.failure().is_none() || view.waits_for_a_limit() => {
+                    Vec::new()
+                }
+                When::Waits(Some(_)) => {
+                    vec![(renew(Reissue::Plain), "when fixed: try again at once")]
+                }
+                When::Waits(None) | When::NextRun => vec![(Fix::Issue(key()), "try again now")],
+                When::Blocked | When::At(_) | When::UnderWay | When::Never => Vec::new(),
+            }
+        }
+        State::Pending if view.went_back().is_some() => {
+            vec![(renew(Reissue::Plain), "issue what the manifest says")]
+        }
+        State::Ready | State::Pending | State::Issuing | State::Renewing => Vec::new(),
+    }
+}
+
+fn damaged(view: &CertificateView) -> Option<(Fix, &'static str)> {
+    let damage = view.damage.as_ref()?;
+    let permit = damage.entry.as_deref().and_then(WrongEntry::permit);
+    if let Some(permit) = permit.filter(|one| !one.needs_look()) {
+        return Some((permit.into(), "let certctl use this file"));
+    }
+    match damage.course {
+        DamageCourse::SetAside if view.certificate.is_some() => {
+            Some((Fix::Issue(Some(view.key.clone())), "set the damaged file aside now"))
+        }
+        DamageCourse::Unusable => Some((Fix::Check(Check::Host), "check the state and this host")),
+        DamageCourse::SetAside | DamageCourse::LeftToNewer => None,
+    }
+}
+
+/// What diagnoses the first challenge whose self-check found something wrong.
+fn check_of_wait(view: &CertificateView) -> Option<Fix> {
+    let failed = |one: &&Challenge| one.check().is_some_and(|check| !check.has_passed());
+    let spec = &view.order()?.challenges.iter().find(failed)?.spec;
+    check_of(&spec.kind, &escape(&spec.identifier.to_string()))
+}
+
 impl From<&Fix> for Hint {
     fn from(fix: &Fix) -> Self {
         let of = |verb: &str, name: &Option<NamespacedName>| {
@@ -54,7 +146,6 @@ impl From<&Fix> for Hint {
                 let flag = match how {
                     Reissue::Plain => "",
                     Reissue::NewOrder => " --new-order",
-                    Reissue::IgnoreLimits => " --ignore-limits",
                 };
                 Self::Command(format!("certctl renew {}{flag}", short(certificate)))
             }
@@ -68,7 +159,10 @@ impl From<&Fix> for Hint {
                 Check::Account(issuer) => Self::Command(format!("certctl account show {issuer}")),
                 Check::Accounts => Self::Command("certctl account show".to_owned()),
                 Check::Host => Self::Command("certctl doctor".to_owned()),
-                Check::Manifests => Self::Command("certctl validate".to_owned()),
+                Check::Manifests(path) => {
+                    let path = path.as_ref().map(|path| format!(" {}", escape(&quoted(path))));
+                    Self::Command(format!("certctl validate{}", path.unwrap_or_default()))
+                }
                 Check::Served(place) => Self::Command(format!("certctl inspect {place}")),
                 Check::Status(name) => of("status", name),
             },
@@ -385,7 +479,7 @@ mod tests {
         let name = || "www.example.com".to_owned();
         all.extend([Page::Failures, Page::Hooks, Page::Solvers, Page::CaBundle].map(Fix::Explain));
         all.extend(
-            [Reissue::Plain, Reissue::NewOrder, Reissue::IgnoreLimits]
+            [Reissue::Plain, Reissue::NewOrder]
                 .map(|how| Fix::Renew { certificate: NamespacedName::new("apps", "web"), how }),
         );
         let checks = [
@@ -395,7 +489,7 @@ mod tests {
             Check::Account("le".to_owned()),
             Check::Accounts,
             Check::Host,
-            Check::Manifests,
+            Check::Manifests(None),
             Check::Version,
             Check::Status(web()),
             Check::Served("www.example.com:443".to_owned()),

@@ -1,6 +1,5 @@
 //! States, steps and remedies in words, and the words of other tools.
 
-pub(in crate::cli) mod advice;
 pub(in crate::cli) mod count;
 pub(in crate::cli) mod diagnosis;
 pub mod field;
@@ -8,7 +7,7 @@ pub(in crate::cli) mod fix;
 pub(in crate::cli) mod hint;
 pub(in crate::cli) mod next;
 pub(in crate::cli) mod order;
-pub(in crate::cli) mod remedy;
+pub(in crate::cli) mod problem;
 mod scene;
 pub(in crate::cli) mod state;
 pub(in crate::cli) mod synonym;

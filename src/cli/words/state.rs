@@ -80,7 +80,7 @@ impl State {
                 };
                 format!("{gone}nothing is renewed or deleted")
             }
-            Self::Expired => match last_failure(view, scene) {
+            Self::Expired => match last_failure(view) {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
                 None => format!("expired {expiry}"),
             },
@@ -90,7 +90,7 @@ impl State {
             Self::Renewing => format!("valid until {expiry}, {}", at_work(view)),
             Self::Failed => {
                 let failure =
-                    last_failure(view, scene).unwrap_or_else(|| "the last attempt failed".into());
+                    last_failure(view).unwrap_or_else(|| "the last attempt failed".into());
                 match leaf {
                     Some(_) => {
                         format!("{failure}; the certificate in place is valid until {expiry}")
@@ -155,7 +155,7 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
     let until = view.next_attempt.map(|at| scene.time(at)).unwrap_or_default();
     let of_limit =
         view.limit.as_ref().map(|limit| format!(": the CA would refuse an order: {limit}"));
-    let of_failure = || last_failure(view, scene).map(|why| format!(": {why}"));
+    let of_failure = || last_failure(view).map(|why| format!(": {why}"));
     let why = of_limit.or_else(of_failure).unwrap_or_default();
     let live = match view.readable_leaf() {
         Some(leaf) => {
@@ -212,7 +212,7 @@ pub(in crate::cli) fn overdue(view: &CertificateView, scene: &Scene) -> String {
     let has_failed = view.has_failed();
     let why = if let Some(worker) = &view.worker {
         format!("locked by {worker}")
-    } else if let Some(failure) = last_failure(view, scene).filter(|_| has_failed) {
+    } else if let Some(failure) = last_failure(view).filter(|_| has_failed) {
         failure
     } else if let Some(mistake) = &view.mistake {
         escape(&mistake.message).into_owned()
@@ -261,8 +261,8 @@ pub(in crate::cli) fn is_only_owed(view: &CertificateView) -> bool {
 }
 
 /// Why the last attempt failed, in one line.
-pub(in crate::cli) fn last_failure(view: &CertificateView, scene: &Scene) -> Option<String> {
-    Some(escape(&findings(view, scene)?.title).into_owned())
+pub(in crate::cli) fn last_failure(view: &CertificateView) -> Option<String> {
+    Some(escape(&findings(view)?.title).into_owned())
 }
 
 /// When the last attempt failed, in front of what is said of that.
@@ -291,11 +291,11 @@ pub(in crate::cli) fn past(view: &CertificateView, is_blocked: bool) -> Option<&
 }
 
 /// The root cause of the last failure.
-pub(in crate::cli) fn findings(view: &CertificateView, scene: &Scene) -> Option<Diagnosis> {
+pub(in crate::cli) fn findings(view: &CertificateView) -> Option<Diagnosis> {
     let failure = view.record.as_ref()?.last_failure.as_ref()?;
     // An order failed with an attempt that counted: what came after that has another cause.
     let order = if failure.counts() { failed_order(view) } else { None };
-    Some(cause_of(failure, order, view, scene))
+    Some(cause_of(failure, order, view))
 }
 
 /// What the last attempt that counted failed by, and when, where something else has failed since.
@@ -305,17 +305,12 @@ pub(in crate::cli) fn counted_before(view: &CertificateView, scene: &Scene) -> O
     let order = failed_order(view)?;
     let cause = Cause::local(order.reason.clone());
     let failure = Failure::of(Doing::Nothing, cause);
-    let title = cause_of(&failure, Some(order), view, scene).title;
+    let title = cause_of(&failure, Some(order), view).title;
     let at = record.status.last_failure_time.map(|at| scene.time(at)).unwrap_or_default();
     Some(format!("{at}: {}", escape(&title)))
 }
 
-fn cause_of(
-    failure: &Failure,
-    order: Option<&Order>,
-    view: &CertificateView,
-    scene: &Scene,
-) -> Diagnosis {
+fn cause_of(failure: &Failure, order: Option<&Order>, view: &CertificateView) -> Diagnosis {
     let url = failure.cause.at_the_ca().map_or("", |failed| failed.url.as_str());
     let evidence = Evidence {
         of_order: view.order().is_some_and(|order| order.has_url(url)),
@@ -323,7 +318,7 @@ fn cause_of(
         order: order.cloned().map(Box::new),
         ..Evidence::default()
     };
-    of_failure(failure, &evidence, Some(&view.key), &|at| scene.time(at))
+    of_failure(failure, &evidence, Some(&view.key))
 }
 
 /// The order that the last attempt that counted failed with, if one did.

@@ -5,7 +5,6 @@ use jiff::tz::TimeZone;
 
 use crate::cli::environment::Environment;
 use crate::cli::render::output::Output;
-use crate::cli::terminal::Width;
 use crate::cli::words::time;
 
 /// The reader, and the current time.
@@ -19,8 +18,6 @@ pub(crate) struct Style {
     pub(crate) utf8: bool,
     /// The width of the names of certificates, in columns, where several lines begin with one.
     pub(crate) names: usize,
-    /// The width of the reader's terminal, in columns; `None` where nothing is wrapped.
-    pub(crate) columns: Option<usize>,
 }
 
 impl Style {
@@ -29,8 +26,7 @@ impl Style {
         let is_watched = output.talks_to_terminal() && !output.talks_json();
         let zone = is_watched.then(time::system_zone);
         let utf8 = environment.is_utf8();
-        let columns = is_watched.then(Width::of_stderr).flatten();
-        Self { now, zone, utf8, names: 0, columns }
+        Self { now, zone, utf8, names: 0 }
     }
 
     /// A time with the relative one beside it.

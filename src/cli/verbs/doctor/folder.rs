@@ -81,7 +81,7 @@ fn in_folder(loaded: &Loaded) -> Finding {
     let certificates = loaded.certificates.len();
     if errors > 0 {
         let obstacle = Obstacle::new(count(errors, "error"));
-        return Finding::wrong("manifests", obstacle.with(Fix::Check(Check::Manifests)));
+        return Finding::wrong("manifests", obstacle.with(Fix::Check(Check::Manifests(None))));
     }
     if certificates == 0 {
         return Finding::warning(

@@ -40,7 +40,7 @@ use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
 pub(in crate::cli) use http01::blocking;
 use schedule::{Certificates, Starter, not_checked};
-pub(in crate::cli) use schedule::{NOT_REPORTED, alert_hook_of, scheduler, way_to_report};
+pub(in crate::cli) use schedule::{NOT_REPORTED, scheduler, way_to_report};
 pub(in crate::cli) use served::is_web_server;
 pub(in crate::cli) use usage::Use;
 

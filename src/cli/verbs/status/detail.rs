@@ -10,7 +10,6 @@ use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::Text;
 use crate::cli::words::Scene;
 use crate::cli::words::order::{owed, waits_for};
-use crate::cli::words::remedy::Remedy;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer};
 use crate::cli::words::{fix, next};
 use crate::resource::{self, CertificateSpec, Finding, OtherName, Revocation};
@@ -68,15 +67,15 @@ fn head(page: &mut Page, view: &CertificateView, host: &Host, scene: &Scene) {
         }
     }
     // What is in the way would stop that, too.
-    let remedies = Remedy::of(view).into_iter();
-    for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
-        page.attempt(0, &command, what);
+    let helps = fix::of_certificate(view).into_iter();
+    for (fix, what) in helps.filter(|_| !host.blocks(&view.key)) {
+        page.attempt(0, &fix::worded(&fix), what);
     }
     if let Some(overdue) = view.overdue {
         let since = scene.time(overdue.since);
         page.line(0, "Overdue", format!("since {since}, stage {}", overdue.stage.name()));
     }
-    if let Some(found) = findings(view, scene) {
+    if let Some(found) = findings(view) {
         page.cause(&found, view, (&sentence, &failed_at(view, scene)));
     }
     if let Some(before) = counted_before(view, scene) {

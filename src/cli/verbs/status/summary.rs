@@ -15,7 +15,6 @@ use crate::cli::words::fix;
 use crate::cli::words::hint::{Hint, short};
 use crate::cli::words::next;
 use crate::cli::words::order::owed;
-use crate::cli::words::remedy::Remedy;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer, past, timed};
 use crate::resource::{Event, Finding, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
@@ -48,7 +47,7 @@ pub(super) fn summary(
             None => lines.add("  Try", hint.to_string()),
         }
     }
-    let found = findings(view, scene);
+    let found = findings(view);
     if let Some(found) = &found {
         let past = past(view, host.blocks(&view.key));
         failure(&mut lines, found, past, (&sentence, &failed_at(view, scene)));
@@ -57,9 +56,9 @@ pub(super) fn summary(
         lines.add("Before that", before);
     }
     // What is in the way would stop that, too.
-    let remedies = Remedy::of(view).into_iter();
-    for Remedy { command, what } in remedies.filter(|_| !host.blocks(&view.key)) {
-        lines.command("Try", &command, what);
+    let helps = fix::of_certificate(view).into_iter();
+    for (fix, what) in helps.filter(|_| !host.blocks(&view.key)) {
+        lines.command("Try", &fix::worded(&fix), what);
     }
     if let Some(back) = view.went_back() {
         let at = scene.time(back.done_at.unwrap_or(back.requested_at));

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::cli::terminal::Width;
+use crate::cli::words::fix;
 use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
-use crate::cli::words::remedy::Remedy;
 use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
@@ -360,9 +360,10 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     let lost = CertificateView { lost_output: Some("output to /out: tls.crt".into()), ..ready() };
     let lost = planned(&lost, scene(Format::Text).now);
     assert_eq!(lost.outlook.state, State::PendingDeploy);
-    let deploy = ("certctl deploy web", "once the cause is fixed: run its outputs and hooks");
-    let helps = Remedy::of(&lost);
-    let helps: Vec<_> = helps.iter().map(|one| (&*one.command, one.what)).collect();
+    let deploy =
+        ("certctl deploy web".to_owned(), "once the cause is fixed: run its outputs and hooks");
+    let helps = fix::of_certificate(&lost);
+    let helps: Vec<_> = helps.iter().map(|(fix, what)| (fix::worded(fix), *what)).collect();
     assert_eq!(helps, [deploy]);
     let metrics = certificates(&[lost], Extent::Line, &scene(Format::Prometheus)).unwrap();
     let mut lines = metrics.lines();
@@ -411,8 +412,8 @@ fn a_reload_that_no_run_has_done_yet_is_left_to_the_next_run() {
     assert_eq!(next::cell(&owed, &scene), "deploy: next run");
     let summary = certificates(from_ref(&owed), Extent::Summary, &scene).unwrap();
     assert!(!summary.contains("Waiting for:"), "{summary}");
-    let helps = Remedy::of(&planned(&owed, scene.now));
-    assert_eq!(helps[0].what, "run its outputs and hooks now");
+    let helps = fix::of_certificate(&planned(&owed, scene.now));
+    assert_eq!(helps[0].1, "run its outputs and hooks now");
 }
 
 #[test]
