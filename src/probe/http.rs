@@ -18,7 +18,7 @@ use super::Resolver;
 use super::dns_error::DnsError;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
-use super::network::is_of_this_host;
+use super::network::{is_of_this_host, own_address};
 use crate::resource::{
     AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Outlook, Settings,
     Token,
@@ -77,25 +77,31 @@ pub async fn check_http01(
     report(all.collect().await, dns)
 }
 
-/// The report of a token that was put where these settings have it, with the cause of a failure that is
-/// on this host, and that no wait ends: its web server does not serve the webroot, or does not forward
-/// to the listener, or none listens on `port`.
+/// The report of a token that was put where these settings have it, with the commonest cause of a
+/// failure: the name leads elsewhere; or, which no wait ends, the web server of this host does not serve
+/// the webroot, or does not forward to the listener, or none listens on `port`.
 pub fn explained_by_host(report: Http01Report, settings: &Settings, port: u16) -> Http01Report {
     let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
-    let Some(webroot) = &settings.http01_webroot else {
-        let listeners = settings.http01_listen.as_slice();
-        return match own {
-            Some(server) if !listeners.is_empty() => report.not_forwarded(listeners, server),
-            Some(_) | None => report,
-        };
+    let listeners = settings.http01_listen.as_slice();
+    let closed = || {
+        let at = report.silent().map(|ip| SocketAddr::new(ip, port));
+        at.into_iter().find(|server| is_closed_here(*server))
     };
-    if let Some(server) = own {
-        return report.not_served(webroot, server);
+    match (&settings.http01_webroot, own) {
+        (Some(webroot), Some(server)) => return report.not_served(webroot, server),
+        (None, Some(server)) if !listeners.is_empty() => {
+            return report.not_forwarded(listeners, server);
+        }
+        (Some(webroot), None) => {
+            if let Some(server) = closed() {
+                return report.without_server(webroot, server);
+            }
+        }
+        (None, _) => {}
     }
-    let at = |ip| SocketAddr::new(ip, port);
-    let closed = report.silent().map(at).find(|server| is_closed_here(*server));
-    match closed {
-        Some(server) => report.without_server(webroot, server),
+    let elsewhere = report.lacking().find(|address| !is_of_this_host(*address));
+    match elsewhere {
+        Some(address) => report.elsewhere(address, own_address(address)),
         None => report,
     }
 }

@@ -226,6 +226,17 @@ pub fn is_of_this_host(address: IpAddr) -> bool {
     std::net::UdpSocket::bind((address, 0)).is_ok()
 }
 
+/// The address of this host from which it reaches another. Nothing is sent.
+pub(super) fn own_address(other: IpAddr) -> Option<IpAddr> {
+    let any: IpAddr = match other {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = std::net::UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((other, 80)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
+
 const PATIENCE: Duration = Duration::from_secs(10);
 /// As much as the state keeps of one file.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;

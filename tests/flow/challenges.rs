@@ -55,7 +55,8 @@ fn a_webroot_that_the_web_server_of_this_host_does_not_serve_is_not_waited_for()
         CertificateYaml::new("web").annotation("certctl/http01-webroot", webroot.to_str().unwrap());
     world.prepare(&[certificate]);
     let run = world.run(&["issue", "--timeout", "30s"]).ends_in(4);
-    let run = run.says(&format!("does not serve the files in {}", webroot.display()));
+    let run =
+        run.says(&format!("has no server block for this name that serves {}", webroot.display()));
     assert!(run.stderr.contains("certctl check http web.example.test"), "{}", run.stderr);
     assert!(!run.stderr.contains("propagation"), "{}", run.stderr);
     assert_eq!(world.sent(RequestKind::Challenge), 0);

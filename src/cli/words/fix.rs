@@ -444,7 +444,7 @@ impl From<&Schedule> for Hint {
 }
 
 /// What helps where no web server has the port of a webroot.
-pub(in crate::cli) const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
+const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
      without one, leave out certctl/http01-webroot, and certctl answers itself";
 const WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port below \
                                   1024 needs; other ways: certctl help port-80";

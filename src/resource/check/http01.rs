@@ -166,35 +166,48 @@ impl Http01Report {
         self.addresses.iter().filter(move |_| are_silent).map(|report| report.address)
     }
 
+    /// The addresses without the response. Another certctl, or a proxy, of which a warning is, is none.
+    pub(crate) fn lacking(&self) -> impl Iterator<Item = IpAddr> {
+        let lacks = |report: &&AddressReport| {
+            report.outcome != AddressAnswer::Correct && report.warnings.is_empty()
+        };
+        self.addresses.iter().filter(lacks).map(|report| report.address)
+    }
+
+    /// Of a failed check: this address of the name is none of this host, which would ask from `own`.
+    pub(crate) fn elsewhere(self, address: IpAddr, own: Option<IpAddr>) -> Self {
+        let own = own.map(|own| format!(" ({own})")).unwrap_or_default();
+        let name = self.identifier.to_string();
+        let why = format!("{name} leads to {address}, which is no address of this host{own}");
+        self.because(Outlook::Open, &why)
+    }
+
     /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
     pub(crate) fn not_served(self, path: &str, server: SocketAddr) -> Self {
-        let why = match self.redirect_to(server) {
-            Some(target) => format!(
-                ": the web server of this host redirects the request to {target}, and does not serve the \
-                 files in {path} there ({server})"
-            ),
-            None => format!(
-                ": the web server of this host ({server}) does not serve the files in {path} there"
-            ),
-        };
-        self.without_wait(&why)
+        let target = self.redirect_to(server);
+        let target = target.map(|target| format!(" at {target}")).unwrap_or_default();
+        let why = format!(
+            "the web server of this host ({server}) has no server block for this name that serves \
+             {path}{target}"
+        );
+        self.because(Outlook::Unserved, &why)
     }
 
     /// Of a failed check: the response is to be had of certctl at these addresses, and `server`, of this
     /// host, has another one.
     pub(crate) fn not_forwarded(self, listeners: &[String], server: SocketAddr) -> Self {
-        self.without_wait(&format!(
-            ": the server of this host ({server}) does not forward the request to certctl ({})",
-            listeners.join(", ")
-        ))
+        let listeners = listeners.join(", ");
+        let why = format!(
+            "the server of this host ({server}) does not forward the request to certctl ({listeners})"
+        );
+        self.because(Outlook::Unserved, &why)
     }
 
     /// Of a failed check: the response is in this webroot, and this address, of this host, has no
     /// server.
     pub(crate) fn without_server(self, path: &str, server: SocketAddr) -> Self {
-        self.without_wait(&format!(
-            ": no web server of this host listens on {server} to serve the files in {path}"
-        ))
+        let why = format!("no web server of this host listens on {server} to serve {path}");
+        self.because(Outlook::Unserved, &why)
     }
 
     /// Where the request was redirected to, the last time, before this server had a wrong response.
@@ -208,12 +221,13 @@ impl Http01Report {
         self.addresses.iter().find(is_its)?.redirects.last().map(String::as_str)
     }
 
-    /// Of a failed check: what no wait ends.
-    fn without_wait(mut self, why: &str) -> Self {
+    /// Of a failed check: the cause, and whether a wait may end it.
+    fn because(mut self, outlook: Outlook, why: &str) -> Self {
         if let Verdict::Failed { reason } = &mut self.verdict {
+            reason.push_str(": ");
             reason.push_str(why);
         }
-        self.outlook = Outlook::Unserved;
+        self.outlook = outlook;
         self
     }
 }

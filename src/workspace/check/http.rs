@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::known::Known;
 use super::names::wanting;
-use super::port::{PortError, WebServer, addresses_of};
+use super::port::{PortError, addresses_of};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::probe::{CheckOptions, DnsError, check_http01, explained_by_host};
@@ -39,9 +39,8 @@ pub struct HttpCheck {
     pub sharers: Vec<Holder>,
     /// The webroot, and whether the token could be put there.
     pub webroot: Option<(String, Result<(), Obstacle>)>,
-    /// The port that was asked, and what serves the webroot there on this host.
+    /// The port that was asked.
     pub port: u16,
-    pub server: WebServer,
     /// Whether the token was served.
     pub is_served: bool,
     pub report: Http01Report,
@@ -219,7 +218,6 @@ impl HttpCheck {
             sharers,
             webroot: webroot.cloned().zip(put.map(|put| put.map(drop))),
             port,
-            server: if webroot.is_some() { WebServer::at(port) } else { WebServer::Other },
             is_served,
             report,
         })

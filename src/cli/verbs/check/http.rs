@@ -17,12 +17,10 @@ use crate::cli::render::text::Text;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
-use crate::cli::words::fix::{self, WAYS_OF_WEBROOT};
-use crate::resource::{
-    AddressAnswer, CHALLENGE_PATH, DnsName, Fix, Http01Report, Obstacle, Outlook, Settings,
-};
+use crate::cli::words::fix;
+use crate::resource::{DnsName, Fix, Http01Report, Obstacle, Outlook, Settings};
 use crate::workspace::Settings as RunSettings;
-use crate::workspace::check::{HttpCheck, ListenError, PortError, WebServer, is_of_this_host};
+use crate::workspace::check::{HttpCheck, ListenError, PortError};
 
 /// `certctl check http`.
 #[derive(Debug, Args)]
@@ -46,8 +44,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Endin
         let known = known(shell, false).await?;
         is_domain(&name, "http", &known)?;
         let check = cleaned_up_at_signal(HttpCheck::of(&known, &name)).await?;
-        let texts = Texts::of(&check);
-        print(shell, format, page(&check, &texts), &document(&check, &texts))?;
+        print(shell, format, page(&check), &document(&check))?;
         Ok(endings_of(check.failures()))
     })
 }
@@ -124,29 +121,7 @@ pub(in crate::cli) async fn trial_in_run(
     })
 }
 
-/// What the page and the document say in the same words.
-struct Texts {
-    name: String,
-    /// Why the name has no addresses.
-    no_addresses: Option<String>,
-    /// Why the listener cannot bind.
-    no_listener: Option<String>,
-    sharers: Vec<String>,
-}
-
-impl Texts {
-    fn of(check: &HttpCheck) -> Self {
-        let listener = check.listener.as_ref().and_then(|listener| listener.as_ref().err());
-        Self {
-            name: check.name.to_string(),
-            no_addresses: check.addresses.as_ref().err().map(ToString::to_string),
-            no_listener: listener.map(ToString::to_string),
-            sharers: check.sharers.iter().map(ToString::to_string).collect(),
-        }
-    }
-}
-
-fn page(check: &HttpCheck, texts: &Texts) -> Text {
+fn page(check: &HttpCheck) -> Text {
     let addresses = match &check.addresses {
         Ok(addresses) => addresses.join(", "),
         Err(why) => format!("none: {why}"),
@@ -155,16 +130,16 @@ fn page(check: &HttpCheck, texts: &Texts) -> Text {
         None => "not used: there is a webroot".to_owned(),
         Some(Ok(addresses)) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let state = match texts.sharers.as_slice() {
-                [] => "free".to_owned(),
-                sharers => format!("shared with {}", sharers.join(", ")),
+            let state = match sharers_of(check).join(", ") {
+                sharers if sharers.is_empty() => "free".to_owned(),
+                sharers => format!("shared with {sharers}"),
             };
             format!("{}: {state}", addresses.join(", "))
         }
         Some(Err(why)) => why.to_string(),
     };
     let mut page =
-        vec![("name", texts.name.clone()), ("addresses", addresses), ("listener", listener)];
+        vec![("name", check.name.to_string()), ("addresses", addresses), ("listener", listener)];
     match &check.webroot {
         Some((path, Ok(()))) => {
             page.push(("webroot", format!("{path}: a test file was put there, then removed")));
@@ -190,36 +165,28 @@ fn page(check: &HttpCheck, texts: &Texts) -> Text {
     lines(&page)
 }
 
+fn sharers_of(check: &HttpCheck) -> Vec<String> {
+    check.sharers.iter().map(ToString::to_string).collect()
+}
+
 /// What leads on from the first thing that is wrong; `None` where nothing is.
 fn way_out(check: &HttpCheck) -> Option<String> {
     if check.failures().is_empty() {
         return None;
     }
     match (&check.webroot, &check.listener) {
-        (Some((_, Err(obstacle))), _) => return obstacle.fix.as_ref().map(fix::worded),
-        (None, Some(Err(PortError::Listen(error)))) => {
-            return Some(fix::worded(&way_out_of(error)));
+        (Some((_, Err(obstacle))), _) => obstacle.fix.as_ref().map(fix::worded),
+        (None, Some(Err(PortError::Listen(error)))) => Some(fix::worded(&way_out_of(error))),
+        (None, Some(Err(PortError::Address(_)))) => Some(HELP.to_owned()),
+        (Some(_) | None, _) if check.addresses.is_err() => {
+            Some(format!("publish an A or AAAA record of {}", check.name))
         }
-        (None, Some(Err(PortError::Address(_)))) => {
-            return Some(HELP.to_owned());
+        (Some(_) | None, _) if check.report.outlook == Outlook::Unserved => Some(HELP.to_owned()),
+        (Some(_) | None, _) => {
+            let (folder, _) = check.report.url.rsplit_once('/')?;
+            Some(format!("curl -v {folder}/"))
         }
-        (Some(_) | None, _) => {}
     }
-    if check.addresses.is_err() {
-        return Some(format!("publish an A or AAAA record of {}", check.name));
-    }
-    let (folder, _) = check.report.url.rsplit_once('/')?;
-    Some(match &check.webroot {
-        Some(_) if lacks_server(check) => WAYS_OF_WEBROOT.to_owned(),
-        Some(_) => format!("curl -v {folder}/"),
-        None if responding(check).is_some_and(|server| server.is_ours) => {
-            format!(
-                "have the server of port {} forward {CHALLENGE_PATH} to certctl; {HELP}",
-                check.port
-            )
-        }
-        None => format!("route port 80 of each address to this host: curl -v {folder}/"),
-    })
 }
 
 /// Whether a challenge is answered over a redirect to https.
@@ -238,98 +205,28 @@ fn verdict(check: &HttpCheck) -> String {
     if let (Err(why), true) = (&check.addresses, check.is_served) {
         return format!("no server was asked: {why}");
     }
-    if let (Some((path, Ok(()))), false) = (&check.webroot, has_passed) {
-        let (url, port) = (&check.report.url, check.port);
-        return match (responding(check), &check.server) {
-            (None, WebServer::Absent) => format!(
-                "nothing listens on port {port} of this host: the web server that serves {path} does \
-                 not run"
-            ),
-            (_, WebServer::Certctl(holder)) => format!(
-                "{holder} has port {port}, not a web server that serves {path}: certctl does not \
-                 answer from that folder"
-            ),
-            (Some(Responder { server, is_ours: false, .. }), _) => format!(
-                "the server at {server} does not serve the test file in {path}, and {server} is no address \
-                 of this host: correct the records of {}; behind a NAT or a proxy, have the server to \
-                 which it forwards port {port} serve that folder",
-                check.name
-            ),
-            (
-                Some(Responder { server, target: Some(target), .. }),
-                WebServer::Absent | WebServer::Other,
-            ) => {
-                format!(
-                    "{url} is redirected to {target}, where the server at {server} does not serve this file: \
-                     have it serve {path} there, or do not redirect {CHALLENGE_PATH} ({HELP}); or name the \
-                     folder that it does serve in the manifest (certctl/http01-webroot)"
-                )
-            }
-            (Some(Responder { server, .. }), WebServer::Absent | WebServer::Other) => format!(
-                "the server at {server} does not serve the test file in {path}: have it serve that folder \
-                 ({HELP}), on every address of the name; or name the folder that it does serve in the \
-                 manifest (certctl/http01-webroot)"
-            ),
-            (None, WebServer::Other) => format!(
-                "no server answers at {url}: start one that serves {path} there on port 80, and check \
-                 the addresses of the name"
-            ),
-        };
-    }
     match (check.is_served, has_passed) {
         (_, true) if is_redirected(check) => {
             format!("{CORRECT}, over a redirect to https: {REDIRECT}")
         }
         (_, true) => CORRECT.to_owned(),
-        (true, false) => {
-            "this host does not receive the correct response; most likely no CA does".to_owned()
-        }
+        (true, false) => check.report.cause().unwrap_or_default().to_owned(),
         (false, false) => {
             "unknown: certctl could not serve the test token; current responses below".to_owned()
         }
     }
 }
 
-/// Whether it is known that no web server of this host serves the webroot.
-fn lacks_server(check: &HttpCheck) -> bool {
-    match &check.server {
-        WebServer::Absent => responding(check).is_none(),
-        WebServer::Certctl(_) => true,
-        WebServer::Other => false,
-    }
-}
-
-/// A server that responds with something else.
-struct Responder {
-    /// Its address, with the port where that is known.
-    server: String,
-    /// Where the request was redirected to.
-    target: Option<String>,
-    is_ours: bool,
-}
-
-/// The first address whose server responds with something else.
-fn responding(check: &HttpCheck) -> Option<Responder> {
-    check.report.addresses.iter().find_map(|report| {
-        let server = match &report.outcome {
-            AddressAnswer::Wrong { remote, .. } => remote.to_string(),
-            AddressAnswer::Broken { .. } => report.address.to_string(),
-            AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => return None,
-        };
-        let target = report.redirects.last().cloned();
-        Some(Responder { server, target, is_ours: is_of_this_host(report.address) })
-    })
-}
-
-fn document<'a>(check: &'a HttpCheck, texts: &'a Texts) -> HttpDocument<'a> {
+fn document(check: &HttpCheck) -> HttpDocument<'_> {
+    let listener = check.listener.as_ref();
     HttpDocument {
-        name: &texts.name,
+        name: check.name.to_string(),
         addresses: check.addresses.as_deref().ok(),
-        error: texts.no_addresses.as_ref(),
+        error: check.addresses.as_ref().err().map(ToString::to_string),
         listener: ListenerItem {
-            addresses: check.listener.as_ref().and_then(|found| found.as_deref().ok()),
-            shared_with: &texts.sharers,
-            error: texts.no_listener.as_ref(),
+            addresses: listener.and_then(|found| found.as_deref().ok()),
+            shared_with: sharers_of(check),
+            error: listener.and_then(|found| Some(found.as_ref().err()?.to_string())),
         },
         webroot: check
             .webroot
@@ -345,11 +242,11 @@ fn document<'a>(check: &'a HttpCheck, texts: &'a Texts) -> HttpDocument<'a> {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct HttpDocument<'a> {
-    name: &'a str,
+    name: String,
     /// The addresses of the name.
     addresses: Option<&'a [String]>,
     /// Why the name has no addresses.
-    error: Option<&'a String>,
+    error: Option<String>,
     listener: ListenerItem<'a>,
     /// The folder of `certctl/http01-webroot`.
     webroot: Option<WebrootItem<'a>>,
@@ -366,10 +263,10 @@ struct ListenerItem<'a> {
     /// The addresses that it can bind.
     addresses: Option<&'a [SocketAddr]>,
     /// Other certctl processes that listen there, and answer for its tokens.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    shared_with: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shared_with: Vec<String>,
     /// Why it cannot bind.
-    error: Option<&'a String>,
+    error: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -404,32 +301,36 @@ const HELP: &str = "certctl help port-80";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{AddressReport, Identifier};
+    use crate::resource::{AddressAnswer, AddressReport, Identifier};
 
-    /// A check of a webroot whose file this server does not have.
-    fn check(remote: &str) -> HttpCheck {
-        let remote: SocketAddr = remote.parse().unwrap();
-        let name: DnsName = "www.example.com".parse().unwrap();
-        let outcome = AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote };
-        let (redirects, warnings) = (Vec::new(), Vec::new());
-        let addresses = vec![AddressReport { address: remote.ip(), outcome, redirects, warnings }];
+    /// A check of a webroot at an address that responds like this.
+    fn check(outcome: AddressAnswer, redirects: &[&str]) -> HttpCheck {
+        let (name, address) = ("www.example.com".parse::<DnsName>(), "127.0.0.1".parse());
+        let (name, address) = (name.unwrap(), address.unwrap());
+        let redirects = redirects.iter().map(|target| (*target).to_owned()).collect();
+        let addresses = vec![AddressReport { address, outcome, redirects, warnings: Vec::new() }];
         let identifier = Identifier::Dns(name.clone());
         HttpCheck {
             name,
-            addresses: Ok(vec![remote.ip().to_string()]),
+            addresses: Ok(vec![address.to_string()]),
             listener: None,
             sharers: Vec::new(),
             webroot: Some(("/srv".to_owned(), Ok(()))),
             port: 80,
-            server: WebServer::Other,
             is_served: true,
             report: Http01Report::judge(identifier, "http://u/t".into(), "key", addresses, None),
         }
     }
 
+    fn wrong() -> HttpCheck {
+        let remote = "127.0.0.1:80".parse().unwrap();
+        check(AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote }, &[])
+    }
+
     #[test]
-    fn a_folder_that_is_not_served_leads_to_its_url_and_a_port_that_is_taken_to_the_ways_out() {
-        let unserved = check("127.0.0.1:80");
+    fn a_wrong_answer_leads_to_its_url_and_a_port_that_is_taken_to_the_ways_out() {
+        let unserved = wrong();
+        assert_eq!(verdict(&unserved), "wrong status code '404', expected '200' (127.0.0.1)");
         assert_eq!(way_out(&unserved).unwrap(), "curl -v http://u/");
         let (addr, holder) = ("[::]:80".parse().unwrap(), None);
         let taken = PortError::Listen(ListenError::InUse { addr, holder });
@@ -438,48 +339,21 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_on_this_host_is_said_as_a_run_says_it() {
+        let found = wrong();
+        let report = found.report.not_served("/srv", "127.0.0.1:80".parse().unwrap());
+        let found = HttpCheck { report, ..wrong() };
+        let cause = "the web server of this host (127.0.0.1:80) has no server block for this name that \
+                     serves /srv";
+        assert!(verdict(&found).ends_with(cause), "{}", verdict(&found));
+        assert_eq!(way_out(&found).unwrap(), HELP);
+    }
+
+    #[test]
     fn a_challenge_that_is_redirected_is_answered_as_far_as_a_ca_follows() {
-        let of = |target: &str| {
-            let remote = "127.0.0.1".parse().unwrap();
-            let [redirects, warnings] = [vec![target.to_owned()], Vec::new()];
-            let outcome = AddressAnswer::Correct;
-            let address = AddressReport { address: remote, outcome, redirects, warnings };
-            let unserved = check("127.0.0.1:80");
-            let (identifier, url) = (Identifier::Dns(unserved.name.clone()), "http://u/t".into());
-            let report = Http01Report::judge(identifier, url, "key", vec![address], None);
-            verdict(&HttpCheck { report, ..unserved })
-        };
+        let of = |target: &str| verdict(&check(AddressAnswer::Correct, &[target]));
         assert_eq!(of("http://www.example.com/t"), CORRECT);
         let secure = of("https://www.example.com/t");
         assert_eq!(secure, format!("{CORRECT}, over a redirect to https: {REDIRECT}"));
-    }
-
-    #[test]
-    fn a_redirect_that_leads_away_from_the_folder_is_named() {
-        let redirected = |remote: &str, target: &str| {
-            let mut found = check(remote);
-            found.report.addresses[0].redirects = vec![target.to_owned()];
-            verdict(&found)
-        };
-        let target = "https://www.example.com/t";
-        let found = redirected("127.0.0.1:443", target);
-        let begin = format!(
-            "http://u/t is redirected to {target}, where the server at 127.0.0.1:443 does not serve this \
-             file: have it serve /srv there, or do not redirect {CHALLENGE_PATH}"
-        );
-        assert!(found.starts_with(&begin), "{found}");
-    }
-
-    #[test]
-    fn a_server_of_another_host_is_not_the_one_that_serves_the_webroot() {
-        let elsewhere = verdict(&check("192.0.2.9:80"));
-        let records =
-            "192.0.2.9:80 is no address of this host: correct the records of www.example.com";
-        assert!(elsewhere.contains(records), "{elsewhere}");
-        let here = verdict(&check("127.0.0.1:80"));
-        assert!(
-            here.contains("the test file in /srv: have it serve") && !here.contains("no address"),
-            "{here}"
-        );
     }
 }

@@ -275,7 +275,9 @@ fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) 
 fn without_server(port: u16, what: &str) -> Option<Finding> {
     let fact = match WebServer::at(port) {
         WebServer::Other => return None,
-        WebServer::Absent => format!("nothing listens on port {port} of this host to serve {what}"),
+        WebServer::Absent => {
+            format!("no web server of this host listens on port {port} to serve {what}")
+        }
         WebServer::Certctl(holder) => {
             format!("{holder} has port {port}, not a web server that serves {what}")
         }
@@ -304,7 +306,7 @@ mod tests {
         assert_eq!(without_server(port, "/srv"), None);
         drop(server);
         let found = without_server(port, "/srv").unwrap();
-        let fact = format!("nothing listens on port {port} of this host to serve /srv");
+        let fact = format!("no web server of this host listens on port {port} to serve /srv");
         assert_eq!((found.severity, found.fact), (Severity::Warning, fact));
     }
 
