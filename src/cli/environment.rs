@@ -8,9 +8,11 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use jiff::tz::TimeZone;
 use thiserror::Error;
 
 /// What the process was started with.
@@ -74,6 +76,16 @@ impl Environment {
     /// A variable, unless it is unset or empty.
     pub fn value(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|v| !v.is_empty())
+    }
+
+    /// The zone of this host, or of TZ; UTC where it has none.
+    pub fn zone(&self) -> TimeZone {
+        // jiff finds a zone by its name, and lists all there are for it.
+        let is_named = self.value("TZ").is_some();
+        let own = fs::read("/etc/localtime").ok().filter(|_| !is_named);
+        let own = own.and_then(|data| TimeZone::tzif("/etc/localtime", &data).ok());
+        let zone = own.unwrap_or_else(TimeZone::system);
+        if zone.is_unknown() { TimeZone::UTC } else { zone }
     }
 
     /// Whether a variable is set, but to nothing.
@@ -163,7 +175,7 @@ impl Environment {
 
 /// Whether the system's state belongs to the user of this number.
 fn owns_state(user: u32) -> bool {
-    std::fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
+    fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
 }
 
 /// A directory and where it comes from.

@@ -23,7 +23,6 @@ use crate::cli::result::Results;
 use crate::cli::terminal::Width;
 use crate::cli::words::Scene;
 use crate::cli::words::fix;
-use crate::cli::words::time;
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Hooks, Options};
@@ -65,7 +64,7 @@ impl Shell {
     pub(crate) fn scene(&self) -> Scene {
         Scene {
             now: SystemClock.now(),
-            zone: time::system_zone(),
+            zone: self.environment.zone(),
             color: self.output.data_has_color(),
             format: self.global.format(),
             width: Width::of_stdout(self.environment.is_utf8()),

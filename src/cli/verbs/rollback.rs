@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
+use jiff::tz::TimeZone;
 
 use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
@@ -81,8 +82,8 @@ async fn go_back(
     workspace.make_writable()?;
     let job = Job::new("rollback", found.secrets.clone());
     let back = Box::pin(workspace.roll_back(task, args.to, job)).await.map_err(refused)?;
-    let again = format!("certctl renew {}", short(&task.certificate.metadata.key()));
-    shell.output.talk(Level::Info, summary(&task.certificate.metadata.key(), &back, &again));
+    let text = summary(&task.certificate.metadata.key(), &back, &shell.environment.zone());
+    shell.output.talk(Level::Info, text);
     workspace.read_records().await?;
     let run = work_on(shell, &mut workspace, request, found, "rollback", only_deploy);
     let mut ended = Box::pin(run).await?;
@@ -90,18 +91,17 @@ async fn go_back(
     Ok(ended)
 }
 
-/// `again` is the command that replaces it.
-fn summary(certificate: &NamespacedName, back: &WentBack, again: &str) -> Text {
+fn summary(certificate: &NamespacedName, back: &WentBack, zone: &TimeZone) -> Text {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
         let WentBack::Already { revision } = back else { return Text::default() };
         return format!("{certificate}: {} is already live", what(*revision)).into();
     };
-    let (now, zone) = (SystemClock.now(), time::system_zone());
+    let now = SystemClock.now();
     let text = format!(
         "{certificate}: rolled back from revision {from} to {}: serial {}, valid until {}",
         what(*to),
         leaf.serial,
-        time::dated(leaf.not_after, now, Some(&zone))
+        time::dated(leaf.not_after, now, Some(zone))
     );
     let mut text = Text::from(text);
     if let Some(violation) = violation {
@@ -112,12 +112,12 @@ fn summary(certificate: &NamespacedName, back: &WentBack, again: &str) -> Text {
     }
     match renewal_time {
         Some(at) => {
-            let at = time::dated(*at, now, Some(&zone));
+            let at = time::dated(*at, now, Some(zone));
             text.push(&format!("\n  renews {at}; to replace it earlier: "));
         }
         None => text.push("\n  automatic renewal is disabled: "),
     }
-    text.with_command(again)
+    text.with_command(&format!("certctl renew {}", short(certificate)))
 }
 
 fn what(revision: u32) -> String {

@@ -3,6 +3,7 @@
 //! Contract: pure. Challenges that were refused, or that wait, for the same reason make one group;
 //! the largest is printed in full with a few of its names, the others in a line each.
 
+use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use jiff::SignedDuration;
@@ -340,10 +341,16 @@ fn by_wait(challenge: &Challenge) -> impl PartialEq + use<'_> {
     (challenge.phase(), by_problem(challenge), answers)
 }
 
-/// The details of a group, with the name that each is of.
+/// The details of a group, with the name that each is of; once where only name and token differ.
 fn details(group: &[&Challenge]) -> Vec<String> {
-    let detail =
-        |one: &&Challenge| Some(one_line(&format!("{}: {}", name_of(one), one.problem()?.detail)));
+    let mut seen = BTreeSet::new();
+    let detail = |one: &&Challenge| {
+        let detail = &one.problem()?.detail;
+        let bare =
+            detail.replace(&one.spec.identifier.to_string(), "").replace(&one.spec.token, "");
+        let line = one_line(&format!("{}: {detail}", name_of(one)));
+        seen.insert(bare).then_some(line)
+    };
     shortened(group.iter().filter_map(detail), FEW)
 }
 

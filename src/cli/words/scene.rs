@@ -40,14 +40,4 @@ impl Scene {
     pub(in crate::cli) fn time(&self, at: Timestamp) -> String {
         time::dated(at, self.now, Some(&self.zone))
     }
-
-    /// A message with its times as [`Scene::local`] prints them.
-    pub(in crate::cli) fn in_zone(&self, message: &str) -> String {
-        let word = |word: &str| {
-            let bare = word.trim_end_matches([',', ';', ')']);
-            let rest = &word[bare.len()..];
-            bare.parse().map_or_else(|_| word.to_owned(), |at| self.local(at) + rest)
-        };
-        message.split(' ').map(word).collect::<Vec<_>>().join(" ")
-    }
 }

@@ -43,16 +43,6 @@ pub fn dated(at: Timestamp, now: Timestamp, zone: Option<&TimeZone>) -> String {
     }
 }
 
-/// This machine's zone; UTC where it has none.
-pub fn system_zone() -> TimeZone {
-    // jiff finds a zone by its name, and lists all there are for it.
-    let is_named = std::env::var_os("TZ").is_some_and(|name| !name.is_empty());
-    let own = std::fs::read("/etc/localtime").ok().filter(|_| !is_named);
-    let own = own.and_then(|data| TimeZone::tzif("/etc/localtime", &data).ok());
-    let zone = own.unwrap_or_else(TimeZone::system);
-    if zone.is_unknown() { TimeZone::UTC } else { zone }
-}
-
 /// A length without its sign, rounded to the nearest: `45s`, `12m`, `3h52m`, `31h`, `59d`. Seconds
 /// below a minute, minutes below an hour, hours and minutes below a day, hours below two days, then
 /// days.

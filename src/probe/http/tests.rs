@@ -383,8 +383,7 @@ fn a_cause_on_this_host_is_named_and_no_other() {
     let https = "https://www.example.com/t";
     let far = "192.0.2.9".parse().unwrap();
     let own = own_address(far).map(|own| format!(" ({own})")).unwrap_or_default();
-    let elsewhere =
-        format!("www.example.com leads to 192.0.2.9, which is no address of this host{own}");
+    let elsewhere = format!("the name leads to 192.0.2.9, which is no address of this host{own}");
     for (settings, remote, redirects, expected) in [
         (&webroot, "192.0.2.9:80", &[][..], Some(&*elsewhere)),
         (&listener, "192.0.2.9:80", &[], Some(&*elsewhere)),

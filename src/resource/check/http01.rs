@@ -177,8 +177,7 @@ impl Http01Report {
     /// Of a failed check: this address of the name is none of this host, which would ask from `own`.
     pub(crate) fn elsewhere(self, address: IpAddr, own: Option<IpAddr>) -> Self {
         let own = own.map(|own| format!(" ({own})")).unwrap_or_default();
-        let name = self.identifier.to_string();
-        let why = format!("{name} leads to {address}, which is no address of this host{own}");
+        let why = format!("the name leads to {address}, which is no address of this host{own}");
         self.because(Outlook::Open, &why)
     }
 

@@ -4,7 +4,7 @@
 
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::VERBS;
-use certctl::cli::verbs::explain::code::CODES;
+use certctl::cli::verbs::explain::code::codes;
 use certctl::cli::words::field::{Field, Kind, REQUIRED, Type, Used};
 use certctl::cli::words::field::{all, below, key_of, lego};
 use clap::Command;
@@ -145,7 +145,7 @@ fn kind_rows() -> Vec<Vec<String>> {
 
 /// The codes of errors and warnings.
 fn code_rows() -> Vec<Vec<String>> {
-    let rows = CODES.iter();
+    let rows = codes();
     rows.map(|row| vec![span(row.code), as_markdown(row.meaning), as_markdown(row.remedy)])
         .collect()
 }

@@ -24,7 +24,7 @@ impl Style {
     /// For the reader of this process's stderr.
     pub(crate) fn of(output: &Output, environment: &Environment, now: Timestamp) -> Self {
         let is_watched = output.talks_to_terminal() && !output.talks_json();
-        let zone = is_watched.then(time::system_zone);
+        let zone = is_watched.then(|| environment.zone());
         let utf8 = environment.is_utf8();
         Self { now, zone, utf8, names: 0 }
     }

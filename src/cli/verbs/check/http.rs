@@ -49,40 +49,27 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Endin
     })
 }
 
-/// Whether a server answers the challenges of a name, as `check http` says it.
-pub(in crate::cli) enum Trial {
-    Served(Served),
-    Unserved(Unserved),
+/// Whether the challenges of a name are answered, as `check http` says it.
+pub(in crate::cli) struct Trial {
+    pub(in crate::cli) name: DnsName,
+    pub(in crate::cli) verdict: String,
+    pub(in crate::cli) ending: Tried,
+}
+
+/// See [`Trial`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cli) enum Tried {
+    Served,
+    /// A run does not wait for it: the cause is on this host.
+    UnservedHere,
+    Unserved,
     /// The name has no addresses.
-    Unresolved(String),
+    Unresolved,
 }
 
-/// That the challenges of a name are answered.
-pub(in crate::cli) struct Served {
-    pub(in crate::cli) name: DnsName,
-    /// The verdict.
-    pub(in crate::cli) how: String,
-    /// Over a redirect to https.
-    pub(in crate::cli) is_redirected: bool,
-}
-
-impl fmt::Display for Served {
+impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.how)
-    }
-}
-
-/// Why the challenges of a name are not answered.
-pub(in crate::cli) struct Unserved {
-    pub(in crate::cli) name: DnsName,
-    pub(in crate::cli) why: String,
-    /// Whether a run does not wait for it: the cause is on this host.
-    pub(in crate::cli) is_of_host: bool,
-}
-
-impl fmt::Display for Unserved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.why)
+        write!(f, "{}: {}", self.name, self.verdict)
     }
 }
 
@@ -107,18 +94,13 @@ pub(in crate::cli) async fn trial_in_run(
     name: &DnsName,
 ) -> Option<Trial> {
     let check = HttpCheck::with(run, settings, name).await.ok().filter(|check| check.is_served)?;
-    let (verdict, name) = (verdict(&check), name.clone());
-    Some(match (&check.addresses, check.failures().is_empty()) {
-        (_, true) => {
-            let is_redirected = is_redirected(&check);
-            Trial::Served(Served { name, how: verdict, is_redirected })
-        }
-        (Err(_), false) => Trial::Unresolved(format!("{name}: {verdict}")),
-        (Ok(_), false) => {
-            let is_of_host = check.report.outlook == Outlook::Unserved;
-            Trial::Unserved(Unserved { name, why: verdict, is_of_host })
-        }
-    })
+    let ending = match &check.addresses {
+        _ if check.failures().is_empty() => Tried::Served,
+        Err(_) => Tried::Unresolved,
+        Ok(_) if check.report.outlook == Outlook::Unserved => Tried::UnservedHere,
+        Ok(_) => Tried::Unserved,
+    };
+    Some(Trial { name: name.clone(), verdict: verdict(&check), ending })
 }
 
 fn page(check: &HttpCheck) -> Text {
@@ -197,8 +179,7 @@ fn is_redirected(check: &HttpCheck) -> bool {
 
 const CORRECT: &str = "this host receives the correct response";
 /// RFC 8555 section 8.3 recommends that CAs follow redirects.
-pub(in crate::cli) const REDIRECT: &str =
-    "Let's Encrypt follows that, another CA may not (certctl help port-80)";
+const REDIRECT: &str = "Let's Encrypt follows that, another CA may not (certctl help port-80)";
 
 fn verdict(check: &HttpCheck) -> String {
     let has_passed = check.report.has_passed();

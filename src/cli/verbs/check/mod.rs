@@ -24,9 +24,7 @@ pub(in crate::cli) use account::{account_line, unused_key_line};
 pub(in crate::cli) use acme::{AcmeItem, clock_line, refusal, roots_end};
 pub(in crate::cli) use alerts::AlertsDocument;
 pub(in crate::cli) use dns::DnsDocument;
-pub(in crate::cli) use http::{
-    HttpDocument, REDIRECT, Served, Trial, Unserved, trial_in_run, trials, way_out_of,
-};
+pub(in crate::cli) use http::{HttpDocument, Trial, Tried, trial_in_run, trials, way_out_of};
 pub(in crate::cli) use known::known;
 pub(in crate::cli) use page::format_of;
 

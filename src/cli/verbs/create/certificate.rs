@@ -15,7 +15,7 @@ use crate::cli::owner;
 use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
-use crate::cli::verbs::check::{Trial, trials};
+use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::install_example;
 use crate::cli::words::hint::{Hint, short};
@@ -194,12 +194,11 @@ fn unserved(
     let mut unserved = None;
     for (name, found) in names.iter().zip(trials(shell, &settings, &names)) {
         match found {
-            Some(Trial::Served(found)) => {
+            Some(found) if found.ending == Tried::Served => {
                 shell.output.talk(Level::Info, found.to_string());
                 continue;
             }
-            Some(Trial::Unserved(found)) => shell.output.talk(Level::Warn, found.to_string()),
-            Some(Trial::Unresolved(why)) => shell.output.talk(Level::Warn, &why),
+            Some(found) => shell.output.talk(Level::Warn, found.to_string()),
             // The page of the next step says why.
             None => {}
         }

@@ -30,7 +30,7 @@ use crate::cli::folders;
 use crate::cli::owner;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
-use crate::cli::verbs::check::{Trial, trials};
+use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
 use crate::engine::{examples, programs_in};
 use crate::host::rights::{closed_to, user_name};
@@ -296,13 +296,10 @@ fn webroot(
     let port = settings.check_port(shell.global.http01_check_port);
     let is_silent = WebServer::at(port) == WebServer::Absent;
     for found in tried.into_iter().flatten() {
-        asker.say(&match found {
-            Trial::Unserved(found) if found.is_of_host && !is_silent => {
-                return Err(found.to_string());
-            }
-            Trial::Served(found) => format!("{} serves that folder", found.name),
-            Trial::Unserved(found) => format!("note: {found}"),
-            Trial::Unresolved(why) => format!("note: {why}"),
+        asker.say(&match found.ending {
+            Tried::UnservedHere if !is_silent => return Err(found.to_string()),
+            Tried::Served => format!("{} serves that folder", found.name),
+            Tried::UnservedHere | Tried::Unserved | Tried::Unresolved => format!("note: {found}"),
         });
     }
     Ok(Way::Webroot(folder))

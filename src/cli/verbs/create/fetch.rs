@@ -104,7 +104,7 @@ async fn deliver(
         "{}: serial {}, valid until {}\n  private key written to {}\n  certificate written to {}",
         args.name,
         leaf.serial,
-        time::dated(leaf.not_after, SystemClock.now(), Some(&time::system_zone())),
+        time::dated(leaf.not_after, SystemClock.now(), Some(&shell.environment.zone())),
         files.key.display(),
         files.certificate.display()
     ));

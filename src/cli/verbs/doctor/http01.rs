@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::shell::Shell;
-use crate::cli::verbs::check::{REDIRECT, Served, Trial, Unserved, trial_in_run, way_out_of};
+use crate::cli::verbs::check::{Trial, Tried, trial_in_run, way_out_of};
 use crate::cli::verbs::timer::service_may_listen;
 use crate::cli::words::count::{count, names};
 use crate::engine::Task;
@@ -61,12 +61,11 @@ pub(in crate::cli) fn blocking(
     let uses = Use::of_tasks(tasks.iter().copied());
     let needed = needed(shell, &uses).into_iter().filter(|one| one.of_service(shell).is_none());
     let found = needed.map(|one| {
-        let found = port(&one, is_hidden());
-        let found = if one.denied().is_some() { warning(found) } else { found };
-        (found, one)
+        let is_denied = one.denied().is_some();
+        let found = if is_denied { in_the_way(&one) } else { Some(port(&one, is_hidden())) };
+        Some((found.filter(|found| is_denied || found.is_wrong())?, one.certificates))
     });
-    let found = found.filter(|(found, one)| found.is_wrong() || one.denied().is_some());
-    found.map(|(found, one)| (found, one.certificates)).collect()
+    found.flatten().collect()
 }
 
 /// What keeps a run from the usual port, as a warning to the user of a new certificate.
@@ -76,13 +75,9 @@ pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<F
     if found.of_service(shell).is_some() { None } else { in_the_way(&found) }
 }
 
-fn warning(found: Finding) -> Finding {
-    Finding { severity: Severity::Warning, ..found }
-}
-
 fn in_the_way(found: &Needed) -> Option<Finding> {
     let found = port(found, is_hidden());
-    found.is_wrong().then(|| warning(found))
+    found.is_wrong().then_some(Finding { severity: Severity::Warning, ..found })
 }
 
 /// Whether the processes of other users are hidden: then that of a port that is in use is one of
@@ -183,91 +178,58 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
     }
 }
 
-/// Whether webroots are served at the names of their certificates, and whether the server of port 80 forwards
-/// to the listener, as far as these are few: one finding when all is well, else one for the names of each
-/// cause. A name without addresses is a finding of its own; a webroot that was tried at no name is
-/// judged by what has its port.
+/// Whether challenges of these names are answered, as far as they are few: one finding when all are,
+/// else one for the names of each cause. A name without addresses is a finding of its own.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
     for one in uses {
         let (webroot, listen) = (&one.settings.http01_webroot, &one.settings.http01_listen);
-        let way = webroot.as_ref().map(|path| ("webroot", path));
-        let Some((subject, way)) = way.or_else(|| Some(("HTTP-01", listen.first()?))) else {
-            continue;
-        };
+        let Some(way) = webroot.as_ref().or(listen.first()) else { continue };
+        let subject = if webroot.is_some() { "webroot" } else { "HTTP-01" };
         let names = one.over_http().into_iter().filter_map(|identifier| match identifier {
             Identifier::Dns(name) if !name.is_wildcard() => Some(name),
             Identifier::Dns(_) | Identifier::Ip(_) => None,
         });
         let unseen = names.filter(|name| seen.insert((way, name.to_string())));
-        let port = one.settings.check_port(run.http01_check_port);
         trials.extend(unseen.map(|name| async move {
-            (subject, (way, port), trial_in_run(run, &one.settings, &name).await)
+            Some((subject, trial_in_run(run, &one.settings, &name).await?))
         }));
     }
     let untried = trials.len().saturating_sub(MOST_TRIED);
     let tried = join_all(trials.into_iter().take(MOST_TRIED)).await;
-    let is_known =
-        |trial: &Option<Trial>| matches!(trial, Some(Trial::Served(_) | Trial::Unserved(_)));
-    let known: BTreeSet<_> =
-        tried.iter().filter(|(.., trial)| is_known(trial)).map(|(_, way, _)| *way).collect();
-    let open =
-        tried.iter().filter(|(subject, way, _)| *subject == "webroot" && !known.contains(way));
-    let open: BTreeSet<_> = open.map(|(_, way, _)| *way).collect();
-    let bounds = run.bounds();
-    // One that cannot be written to is a finding already.
-    let may_write = |path: &str| check_webroot(Path::new(path), &bounds).is_ok();
-    let open = open.into_iter().filter(|(path, _)| may_write(path));
-    let absent = open.filter_map(|(path, port)| without_server(port, path));
-    let absent: Vec<Finding> = absent.collect();
-    let tried = tried.into_iter().filter_map(|(subject, _, trial)| Some((subject, trial?)));
-    verdicts(tried, untried).into_iter().chain(absent).collect()
+    verdicts(tried.into_iter().flatten(), untried)
 }
 
 /// What is said of these trials: a name that is not answered is wrong where the cause is on this host, else
 /// a warning, since a CA may reach what this host does not.
 fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) -> Vec<Finding> {
-    let (mut number, mut redirected) = (0_usize, Vec::new());
-    let mut unserved: Vec<(&str, Unserved, Vec<String>)> = Vec::new();
-    for (subject, trial) in tried {
-        match trial {
-            Trial::Unserved(found) => {
-                let name = found.name.to_string();
-                let mut known = unserved.iter_mut();
-                match known.find(|(of, one, _)| *of == subject && one.why == found.why) {
-                    Some((.., names)) => names.push(name),
-                    None => unserved.push((subject, found, vec![name])),
-                }
+    let (mut number, mut unserved) = (0_usize, BTreeMap::<_, Vec<String>>::new());
+    for (subject, Trial { name, verdict, ending }) in tried {
+        match ending {
+            Tried::Served => number = number.saturating_add(1),
+            Tried::UnservedHere | Tried::Unserved => {
+                unserved.entry((ending, subject, verdict)).or_default().push(name.to_string());
             }
-            Trial::Served(Served { name, is_redirected, .. }) => {
-                number = number.saturating_add(1);
-                redirected.extend(is_redirected.then(|| name.to_string()));
-            }
-            Trial::Unresolved(_) => {}
+            Tried::Unresolved => {}
         }
     }
-    let found = unserved.into_iter().map(|(subject, Unserved { name, why, is_of_host }, of)| {
-        let found = Obstacle::new(format!("{}: {why}", names(&of)));
-        let found = found.with(Fix::Check(Check::Http(name.to_string())));
-        let finding = Finding::wrong(subject, found);
-        if is_of_host { finding } else { warning(finding) }
-    });
-    let found: Vec<Finding> = found.collect();
-    if !found.is_empty() || number == 0 {
-        return found;
+    if unserved.is_empty() && number > 0 {
+        let untried = match untried {
+            0 => String::new(),
+            others => format!(" ({others} more were not tried)"),
+        };
+        let names = count(number, "name");
+        let fact = format!("a request for a challenge is answered at {names}{untried}");
+        return vec![Finding::well("HTTP-01", fact)];
     }
-    let untried = match untried {
-        0 => String::new(),
-        others => format!(" ({others} more were not tried)"),
-    };
-    let redirected = match redirected.join(", ") {
-        names if names.is_empty() => String::new(),
-        names => format!(", of {names} over a redirect to https: {REDIRECT}"),
-    };
-    let names = count(number, "name");
-    let fact = format!("a request for a challenge is answered at {names}{untried}{redirected}");
-    vec![Finding::well("HTTP-01", fact)]
+    let found = unserved.into_iter().map(|((ending, subject, why), of)| {
+        let check = of.first().map(|name| Fix::Check(Check::Http(name.clone())));
+        let found = Obstacle::new(format!("{}: {why}", names(&of))).with(check);
+        let is_here = ending == Tried::UnservedHere;
+        if is_here { Finding::wrong(subject, found) } else { Finding::warning(subject, found) }
+    });
+    found.collect()
 }
 
 /// That no web server has the port from which `what` is to be served: a warning, since one of another host
@@ -310,37 +272,32 @@ mod tests {
         assert_eq!((found.severity, found.fact), (Severity::Warning, fact));
     }
 
-    fn served(name: &str, is_redirected: bool) -> (&'static str, Trial) {
-        let (name, how) = (name.parse().unwrap(), String::new());
-        ("webroot", Trial::Served(Served { name, how, is_redirected }))
+    fn trial(name: &str, verdict: &str, ending: Tried) -> (&'static str, Trial) {
+        let (name, verdict) = (name.parse().unwrap(), verdict.to_owned());
+        ("webroot", Trial { name, verdict, ending })
     }
 
     #[test]
-    fn a_redirect_to_https_is_said_of_the_names_that_have_one() {
-        let of = |is_redirected, untried| {
-            let tried = [served("www.example.com", is_redirected), served("b.example.com", false)];
+    fn names_that_are_answered_are_counted() {
+        let of = |untried| {
+            let tried =
+                ["a.example.com", "b.example.com"].map(|name| trial(name, "", Tried::Served));
             verdicts(tried.into_iter(), untried).remove(0).fact
         };
         let plain = "a request for a challenge is answered at 2 names";
-        assert_eq!(of(false, 0), plain);
-        assert_eq!(of(false, 3), format!("{plain} (3 more were not tried)"));
-        let expected = format!("{plain}, of www.example.com over a redirect to https: {REDIRECT}");
-        assert_eq!(of(true, 0), expected);
+        assert_eq!(of(0), plain);
+        assert_eq!(of(3), format!("{plain} (3 more were not tried)"));
     }
 
     #[test]
     fn names_that_are_not_answered_are_wrong_where_that_is_the_fault_of_this_host() {
-        let unserved = [
-            ("a.example.com", "nothing listens", true),
-            ("b.example.com", "no server answers", false),
-            ("c.example.com", "nothing listens", true),
+        let tried = [
+            trial("a.example.com", "nothing listens", Tried::UnservedHere),
+            trial("b.example.com", "no server answers", Tried::Unserved),
+            trial("c.example.com", "nothing listens", Tried::UnservedHere),
+            trial("d.example.com", "", Tried::Served),
         ];
-        let unserved = unserved.map(|(name, why, is_of_host)| {
-            let (name, why) = (name.parse().unwrap(), why.to_owned());
-            ("webroot", Trial::Unserved(Unserved { name, why, is_of_host }))
-        });
-        let tried = unserved.into_iter().chain([served("d.example.com", false)]);
-        let found = verdicts(tried, 0);
+        let found = verdicts(tried.into_iter(), 0);
         let found: Vec<_> = found.iter().map(|one| (one.severity, one.fact.as_str())).collect();
         let wrong = (Severity::Wrong, "a.example.com, c.example.com: nothing listens");
         assert_eq!(found, [wrong, (Severity::Warning, "b.example.com: no server answers")]);

@@ -46,7 +46,7 @@ impl Starter {
             run: AutomaticRun::at(&state),
             state,
             now: SystemClock.now(),
-            zone: time::system_zone(),
+            zone: environment.zone(),
         })
     }
 

@@ -85,7 +85,7 @@ pub(super) fn summary(
     let last = view.events.iter().rfind(|event| event.reason != Reason::Released);
     if let (None, Some(Event { time: at, message, .. })) = (&found, last) {
         let at = scene.local(*at);
-        lines.add("Last event", format!("{at}: {}", escape(&scene.in_zone(message.trim()))));
+        lines.add("Last event", format!("{at}: {}", escape(message.trim())));
     }
     let describe = format!("certctl describe {}", short(&view.key));
     lines.command("More", &describe, "");
