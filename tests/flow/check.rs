@@ -93,8 +93,7 @@ fn a_ca_that_cannot_be_reached_or_trusted_is_shown_and_an_unknown_issuer_refused
     let elsewhere = world.issuer().trusting("");
     world.write("config/issuer.yaml", &elsewhere);
     let run = check(&world, &["acme"]).ends_in(5);
-    let trust = "not trusted by this system's roots; spec.acme.caBundle, which is not set, can \
-                 name others";
+    let trust = "not trusted by this system's roots; spec.acme.caBundle can name others";
     assert_eq!(line(&run, "TLS"), trust);
     assert!(run.stdout.contains("error: "), "{}", run.stdout);
     let way_out = "set caBundle of the issuer to the CA's root certificate: certctl explain \
@@ -190,10 +189,10 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
         let tokens = std::fs::read_dir(www.join(".well-known/acme-challenge")).unwrap();
         assert_eq!(tokens.count(), 0);
     };
-    let put = format!("{webroot}: a test file was put there, then removed");
+    let put = format!("wrote a test file below {webroot} and removed it");
     // Nobody serves it.
     let run = check(&world, &["http", "web.example.test"]).ends_in(4);
-    assert_eq!(line(&run, "listener"), "not used: there is a webroot");
+    assert_eq!(line(&run, "listener"), "not used: the Certificate has a webroot");
     assert_eq!(line(&run, "webroot"), put);
     let verdict = line(&run, "verdict");
     let port = world.port.address().port();
@@ -253,7 +252,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     check(&world, &["http", "web.example.test"]).ends_in(0);
     std::fs::remove_dir_all(&www).unwrap();
     let run = check(&world, &["http", "web.example.test"]).ends_in(3);
-    let advice = "name the document root of the web server; if this is to be it: mkdir -p";
+    let advice = "name the document root of the web server; to make this one: mkdir -p";
     assert_eq!(line(&run, "try"), format!("{advice} {webroot}"));
 }
 

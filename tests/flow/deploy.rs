@@ -302,8 +302,8 @@ fn as_root_an_output_below_another_users_folder_is_found_before_the_order() {
         let shown = www.canonicalize().unwrap().display().to_string();
         let why = format!("{shown} is owned by user 65534 (mode 0755), not by root");
         let fix = format!(
-            "look at what is in {shown}, user 65534 could have put anything there; then copy what is \
-             right to a new folder, or certctl/output-owner: \"65534\""
+            "check the files in {shown}, which user 65534 could have written; copy the good ones to a \
+             new folder, or certctl/output-owner: \"65534\""
         );
         world.issue().ends_in(3).says(&why).says(&fix);
         let requests = world.ca.log().len();

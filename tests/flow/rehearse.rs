@@ -117,5 +117,5 @@ fn a_webroot_that_no_server_serves_is_what_the_hints_are_about() {
 #[test]
 fn a_rehearsal_of_nothing_leads_on() {
     let run = World::start().run(&["rehearse"]).ends_in(3).says("no Certificate found in ");
-    run.says("  try: certctl create, which writes the first manifests; or certctl rehearse FILE\n");
+    run.says("  try: certctl create writes the first manifests; certctl rehearse FILE reads one\n");
 }

@@ -323,7 +323,7 @@ fn a_revocation_that_is_pending_is_not_forgotten() {
     let revoked = world.state().published("web").serial;
     world.write_program("config/hooks.d/install", "exit 1");
     world.run(&["revoke", "web", "--reason", "superseded", "--yes"]).ends_in(6);
-    let refused = format!("web: serial {revoked} is to be revoked (superseded), and is not yet");
+    let refused = format!("web: the revocation of serial {revoked} (superseded) is pending");
     let command = |words: &[&str]| {
         let run = world.run(words).ends_in(3).says(&refused);
         let mut lines =
@@ -350,7 +350,7 @@ fn the_file_of_the_replacement_is_not_named_to_revoke_what_it_replaced() {
     world.run(&["revoke", "web", "--reason", "superseded", "--yes"]);
     assert_eq!((world.ca.issued(), world.ca.revoked()), (2, 0));
     std::fs::remove_file(world.path("config/web.yaml")).unwrap();
-    let run = world.run(&["forget", "web"]).ends_in(3).says("is to be revoked (superseded)");
+    let run = world.run(&["forget", "web"]).ends_in(3).says("(superseded) is pending");
     assert!(!run.stderr.contains("tls.crt"), "{}", run.stderr);
     run.says("certctl revoke web --now ").says("put its manifest back first");
     // One that is still live is revoked by its file.

@@ -305,7 +305,7 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     world.issue().says_nothing();
     assert_eq!((world.ca.requests(), world.state().published("web")), (requests, first));
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
-    assert!(page.contains("# issue what the manifest says\n"), "{page}");
+    assert!(page.contains("# issue it as its manifest has it\n"), "{page}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let found = world.run(&["doctor", "--offline"]).stdout;
     assert!(found.contains("rolled back, not as their manifests say: web"), "{found}");

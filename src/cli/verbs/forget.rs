@@ -63,7 +63,7 @@ impl VerbArgs for ForgetArgs {
     const WRITES_METRICS: bool = true;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl forget web", "Stop managing web and keep its files."),
-        Example::new("certctl forget web --secret --yes", "Delete its key and certificate, too."),
+        Example::new("certctl forget web --secret --yes", "Also delete its key and certificate."),
     ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
@@ -148,7 +148,7 @@ fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result
     let Some((name, Revocation { serial, reason, .. }, is_live)) = owed else { return Ok(()) };
     let one = short(name);
     let message = format!(
-        "{one}: serial {serial} is to be revoked ({reason}), and is not yet; forgotten, it never is"
+        "{one}: the revocation of serial {serial} ({reason}) is pending; forget would drop it"
     );
     // The file of another one would have that revoked.
     let file = file_of_live(name, workspace).filter(|_| is_live);
@@ -169,7 +169,7 @@ fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result
 fn without_state(name: &NamespacedName, workspace: &mut Workspace) -> Option<CliError> {
     let (path, line) = workspace.manifest_of(name)?;
     let message = format!(
-        "{}: nothing is issued for it, and nothing is to be forgotten; its manifest is {}:{line}",
+        "{}: nothing is issued yet; its manifest is {}:{line}",
         short(name),
         escape(&path.to_string_lossy())
     );
@@ -186,7 +186,7 @@ fn refuse_managed(
     let places = names.iter().filter_map(|name| {
         let (path, line) = workspace.manifest_of(name)?;
         Some(format!(
-            "{name}: its manifest is still there: {}:{line}",
+            "{name}: its manifest still exists: {}:{line}",
             escape(&path.to_string_lossy())
         ))
     });
@@ -197,7 +197,7 @@ fn refuse_managed(
     let then = if args.secret {
         "orders it anew"
     } else {
-        "adopts its files while they are valid, and else orders it anew"
+        "adopts its files if they are valid, or orders it anew"
     };
     if args.anyway {
         for place in &places {
@@ -275,7 +275,7 @@ async fn forget_one(
     let mut text = Text::from(format!("{name} forgotten"));
     match (&before, &folder) {
         (_, Some(folder)) => {
-            text.push(&format!("; its files stay in {folder}; to remove them, too: "));
+            text.push(&format!("; its files stay in {folder}; to delete them: "));
             text.command(&format!("certctl forget {} --secret", short(name)));
         }
         (Some(_), None) => text.push("; its key and certificate are deleted"),

@@ -288,8 +288,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
 }
 
 /// The crontabs of other tools have a `renew` that renews what is due: this one forces.
-const ALL: &str = "renew --all orders every certificate again, due or not, and CAs have rate limits; certctl \
-                   issue renews only what is due";
+const ALL: &str = "renew --all orders every certificate again, due or not; CAs have rate limits";
 
 /// Asks where a selector has more than one certificate.
 fn means_several(request: &Request, shell: &mut Shell) -> Result<(), CliError> {
@@ -553,7 +552,7 @@ fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding
     }
     let found = if is_read {
         let fact =
-            "it was read from standard input and is not stored; without a file, nothing renews it";
+            "standard input is not stored; put the manifest into a file, or nothing renews it";
         Finding::warning("manifest", Obstacle::new(fact))
     } else {
         doctor::scheduler(shell)

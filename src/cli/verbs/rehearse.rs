@@ -86,7 +86,8 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<End
         let mut workspace = Workspace::open(settings).await?;
         let targets = targets(shell, &mut workspace, &request)?;
         if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            let hint = "certctl create, which writes the first manifests; or certctl rehearse FILE";
+            let hint = "certctl create writes the first manifests; certctl rehearse FILE reads \
+                        one";
             return Err(nothing_found(shell, 0).hinted(hint));
         }
         if targets.tasks.is_empty() {
@@ -111,7 +112,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<End
             verb: "rehearse",
             at_most: PATIENCE,
         };
-        let text = "rehearsing: the built-in CA stands in for each Issuer's";
+        let text = "rehearsing with the built-in CA";
         shell.output.talk(Level::Info, text);
         let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
         for end in &ended {

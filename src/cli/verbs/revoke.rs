@@ -139,7 +139,7 @@ pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>
     }
     let known = known_names(shell, std::slice::from_ref(&args.target))?;
     match Target::read(&args.target, &|path| path.exists(), &known)? {
-        Target::Stdin => Err(usage("`-` is neither a certificate's name nor a file")),
+        Target::Stdin => Err(usage("revoke needs a certificate's name or a file, not `-`")),
         Target::Path(path) if args.now || args.no_issue => Err(usage(&format!(
             "--now and --no-issue are for a certificate by name; {} is a file",
             path.display()
@@ -227,8 +227,8 @@ fn wants_replacement(outcome: &Requested, certificate: &NamespacedName, shell: &
         }
         Requested::Earlier(earlier) => {
             let text = format!(
-                "{certificate}: the revocation of serial {} was still pending; the live certificate \
-                 is another one and stays",
+                "{certificate}: the pending revocation was of serial {}; the live certificate is \
+                 another one and stays",
                 earlier.serial
             );
             shell.output.talk(Level::Info, &text);

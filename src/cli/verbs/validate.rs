@@ -52,7 +52,7 @@ impl VerbArgs for ValidateArgs {
         Example::new("certctl validate web.yaml", "Check one file."),
         Example::new(
             "certctl validate --strict deploy/certificates",
-            "Check a folder; warnings fail, too.",
+            "Check a folder; warnings count as errors.",
         ),
     ];
 

@@ -174,7 +174,8 @@ fn of_challenges(
             } else {
                 format!("{refused} names were")
             };
-            format!("{subject} not validated by {word}: {}", problem.short_kind())
+            let how = if others.is_empty() { format!(" by {word}") } else { String::new() };
+            format!("{subject} not validated{how}: {}", problem.short_kind())
         }
     };
     let mut found = Diagnosis::titled(title);
@@ -379,7 +380,7 @@ fn request_of(failure: &Failure) -> (String, &str) {
     if let Cause::Ca(CaFailure { url, message, .. }) = &failure.cause {
         (join(message), url)
     } else if let Cause::LostAccount { url, .. } = &failure.cause {
-        let lost = "the CA does not know the account, which was registered again in this run";
+        let lost = "the CA does not know the account; this run registered it again";
         (join(lost), url)
     } else if let Cause::Order(order) = &failure.cause
         && let Some(failure) = &order.failure

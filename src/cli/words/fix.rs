@@ -11,8 +11,8 @@ use crate::host::rights::{self, is_by_sudo, is_of_root, own_user};
 use crate::host::scheduler::TIMER;
 use crate::manifest::Diagnostic;
 use crate::resource::{
-    Challenge, Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit,
-    Reissue, Right, Schedule, Setting, escape,
+    Challenge, Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit, Phase,
+    ReasonSource, Reissue, Right, Schedule, Setting, escape,
 };
 use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
@@ -56,7 +56,7 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
         State::Invalid => match view.mistake.as_ref() {
             Some(mistake) if mistake.is_unread() => {
                 let permit = rights::reading(&mistake.path).map(Fix::Permit);
-                permit.map(|fix| (fix, "let certctl read it")).into_iter().collect()
+                permit.map(|fix| (fix, "allow certctl to read it")).into_iter().collect()
             }
             mistake => {
                 let check = Check::Manifests(mistake.map(|mistake| mistake.path.clone()));
@@ -88,7 +88,7 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
             vec![(Fix::Issue(key()), "order for the names of the manifest now")]
         }
         State::Waiting => {
-            let look = check_of_wait(view).map(|fix| (fix, "look at what the CA would see"));
+            let look = check_of_wait(view).map(|fix| (fix, "show the answers that a CA gets"));
             let anew = (renew(Reissue::NewOrder), "give this order up for another");
             look.into_iter().chain([anew]).collect()
         }
@@ -106,7 +106,7 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
             }
         }
         State::Pending if view.went_back().is_some() => {
-            vec![(renew(Reissue::Plain), "issue what the manifest says")]
+            vec![(renew(Reissue::Plain), "issue it as its manifest has it")]
         }
         State::Ready | State::Pending | State::Issuing | State::Renewing => Vec::new(),
     }
@@ -116,7 +116,7 @@ fn damaged(view: &CertificateView) -> Option<(Fix, &'static str)> {
     let damage = view.damage.as_ref()?;
     let permit = damage.entry.as_deref().and_then(WrongEntry::permit);
     if let Some(permit) = permit.filter(|one| !one.needs_look()) {
-        return Some((permit.into(), "let certctl use this file"));
+        return Some((permit.into(), "allow certctl to use this file"));
     }
     match damage.course {
         DamageCourse::SetAside if view.certificate.is_some() => {
@@ -129,7 +129,11 @@ fn damaged(view: &CertificateView) -> Option<(Fix, &'static str)> {
 
 /// What diagnoses the first challenge whose self-check found something wrong.
 fn check_of_wait(view: &CertificateView) -> Option<Fix> {
-    let failed = |one: &&Challenge| one.check().is_some_and(|check| !check.has_passed());
+    let failed = |one: &&Challenge| {
+        let is_checked = one.phase() == Some(Phase::SelfChecking);
+        let is_of_check = is_checked || one.reason_source == ReasonSource::SelfCheck;
+        is_of_check && !one.shown_reason().is_empty()
+    };
     let spec = &view.order()?.challenges.iter().find(failed)?.spec;
     check_of(&spec.kind, &escape(&spec.identifier.to_string()))
 }
@@ -171,7 +175,7 @@ impl From<&Fix> for Hint {
             Fix::RemoveOne { unused } => {
                 let path = unused.display();
                 Self::Text(format!(
-                    "to use {path} from now on: certctl issue {path}; else remove one"
+                    "to use {path}: certctl issue {path}; otherwise remove one of them"
                 ))
             }
             Fix::Permit(permit) => permit.into(),
@@ -243,9 +247,8 @@ fn set(setting: &Setting) -> String {
         }
         Setting::OutputDir(elsewhere) => output_dir(elsewhere),
         Setting::OutputGroup => {
-            "replace certctl/output-owner by certctl/output-group; or copy the \
-                                 files in a deploy hook, which root and the systemd units of the \
-                                 packages run as root: certctl help hooks"
+            "replace certctl/output-owner by certctl/output-group, or copy the files in a deploy \
+             hook that runs as root: certctl help hooks"
                 .to_owned()
         }
         Setting::OutputOwner(anew) => {
@@ -258,15 +261,13 @@ fn set(setting: &Setting) -> String {
         }
         Setting::DocumentRoot(made) => {
             let made = Hint::from(&**made);
-            format!("name the document root of the web server; if this is to be it: {made}")
+            format!("name the document root of the web server; to make this one: {made}")
         }
         Setting::Webroot => WAYS_OF_WEBROOT.to_owned(),
-        Setting::RootsManifest => {
-            "put it into root's config directory, after a look at what it says".to_owned()
-        }
+        Setting::RootsManifest => "read it, then move it into root's config directory".to_owned(),
         Setting::CaBundle => "set caBundle instead".to_owned(),
-        Setting::NextRoot => "add the new root of the CA's server beside it; certctl accepts this \
-                              one until the CA has another, clients that have it as a root do not"
+        Setting::NextRoot => "add the new root of the CA's server beside it, before clients stop \
+                              trusting this one"
             .to_owned(),
         Setting::Resolver => {
             "name a server that answers in /etc/resolv.conf, or by --resolver".to_owned()
@@ -281,17 +282,16 @@ fn output_dir(elsewhere: &Elsewhere) -> String {
     };
     match elsewhere {
         Elsewhere::Changeable(folder) => format!(
-            "name a folder elsewhere in certctl/output-dir: users other than root can change where \
-             {} leads",
+            "name another folder in certctl/output-dir: users other than root can redirect {}",
             folder.display()
         ),
         Elsewhere::Served(webroot) => format!(
-            "name a folder outside of {} in certctl/output-dir: a web server serves what is in it",
+            "name a folder outside of {} in certctl/output-dir: a web server serves its files",
             webroot.display()
         ),
         Elsewhere::OfAnother { folder, user } => format!(
-            "{} belongs to user {user}: where that user runs certctl, it stays as it is; else name \
-             another folder in certctl/output-dir",
+            "{} belongs to user {user}: run certctl as that user, or name another folder in \
+             certctl/output-dir",
             folder.display()
         ),
         Elsewhere::Shared(other) => {
@@ -307,8 +307,8 @@ fn output_dir(elsewhere: &Elsewhere) -> String {
             Hint::from(&**own)
         ),
         Elsewhere::Own { link, certificate } => format!(
-            "give each Certificate a certctl/output-dir of its own; if no other one writes there any \
-             more: {}rm {}, and certctl deploy {}",
+            "give each Certificate its own certctl/output-dir; if no other one uses this: {}rm \
+             {}, and certctl deploy {}",
             sudo(),
             quoted(link),
             short(certificate)
@@ -362,12 +362,12 @@ impl From<&Permit> for Hint {
                 looked(format!("chmod {mode} {path}"), look)
             }
             Right::Anew { owner, is_folder: true } => Self::Text(format!(
-                "look at what is in {path}, user {owner} could have put anything there; then copy \
-                 what is right to a new folder"
+                "check the files in {path}, which user {owner} could have written; copy the good \
+                 ones to a new folder"
             )),
             Right::Anew { owner, is_folder: false } => Self::Text(format!(
-                "look at {path}, user {owner} could have written anything; then put a new file with \
-                 what is right in its place"
+                "check {path}, which user {owner} could have written; then replace it by a new \
+                 file"
             )),
             Right::Run => Self::Shell(format!("{own}chmod a+rx {path}")),
             Right::Folders => Self::Shell(format!("mkdir -p {path}")),
@@ -435,19 +435,19 @@ impl From<&Schedule> for Hint {
             Schedule::PrintCron { of_user: false, .. } => {
                 Self::Command("certctl timer print --cron --dir /etc/cron.d".to_owned())
             }
-            Schedule::LookAtCron => Self::Text(
-                "look whether cron runs on this host, and what it mailed or logged".to_owned(),
-            ),
+            Schedule::LookAtCron => {
+                Self::Text("check that cron runs on this host, and read its mail or log".to_owned())
+            }
             Schedule::SetClock => Self::Shell("timedatectl set-ntp true".to_owned()),
         }
     }
 }
 
 /// What helps where no web server has the port of a webroot.
-const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; \
-     without one, leave out certctl/http01-webroot, and certctl answers itself";
-const WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE, which a port below \
-                                  1024 needs; other ways: certctl help port-80";
+const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, remove \
+                               certctl/http01-webroot and certctl answers itself";
+const WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE (ports below \
+                                  1024); for other ways: certctl help port-80";
 const ALLOW_UNTRUSTED: &str = "--allow-untrusted, or the annotation certctl/allow-untrusted: \
                                \"true\", replaces it";
 const PUT_FILE: &str = "put an executable file there, or remove the annotation";
@@ -537,8 +537,7 @@ mod tests {
             ),
             (
                 Right::Anew { owner: 7, is_folder: false },
-                "look at '/a b', user 7 could have written anything; then put a new file with what \
-                 is right in its place"
+                "check '/a b', which user 7 could have written; then replace it by a new file"
                     .to_owned(),
             ),
         ] {

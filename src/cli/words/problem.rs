@@ -2,7 +2,7 @@
 //!
 //! Contract: pure, and the only place with such advice. A row of `problems.txt` has a problem's type
 //! (the last part of RFC 8555 section 6.7) or a word of ours, what it is of, and what shows more; then
-//! the cause; then the remedy. The first row that fits applies.
+//! the cause; then the remedy, if a person can do something. The first row that fits applies.
 
 use super::hint::short;
 use crate::resource::{ChallengeType, Check, Fix, NamespacedName, Schedule};
@@ -29,7 +29,10 @@ impl Subject<'_> {
             let mut head = row.next()?.split(' ');
             let is_it = head.next()? == kind && self.is(head.next()?);
             let fix = head.next().and_then(|word| self.fix(word));
-            is_it.then_some((self.fill(row.next()?), self.fill(row.next()?), fix))
+            is_it.then(|| {
+                let mut next = || self.fill(row.next().unwrap_or_default());
+                (next(), next(), fix)
+            })
         })
     }
 
@@ -109,7 +112,8 @@ mod tests {
         let web = NamespacedName::new("default", "web");
         for row in TABLE.split("\n\n") {
             let lines: Vec<&str> = row.lines().collect();
-            let [head, cause, remedy] = lines[..] else { panic!("{row}") };
+            let [head, cause] = lines[..2] else { panic!("{row}") };
+            let remedy = lines.get(2).copied().unwrap_or_default();
             let [kind, of, show] = head.split(' ').collect::<Vec<_>>()[..] else { panic!("{row}") };
             let proof = if of == "dns-01" { ChallengeType::Dns01 } else { ChallengeType::Http01 };
             let subject = subject(of, &web, &proof);

@@ -201,12 +201,14 @@ fn trust(check: &CaCheck) -> &'static str {
         (ServerTls::Untimely, ..) => {
             "not valid at this host's time: check the clock of this host first (date -u)"
         }
-        (ServerTls::Unusable, ..) => "the certificate of the server cannot be used for it",
+        (ServerTls::Unusable, ..) => {
+            "the certificate of the server is not valid for this name or use"
+        }
         (ServerTls::Distrusted, _, Some(_)) => {
             "not trusted by the certificates of spec.acme.caBundle"
         }
         (ServerTls::Distrusted, _, None) => {
-            "not trusted by this system's roots; spec.acme.caBundle, which is not set, can name others"
+            "not trusted by this system's roots; spec.acme.caBundle can name others"
         }
         (ServerTls::Trusted, true, _) => "not verified, because spec.acme.skipTLSVerify is set",
         (ServerTls::Trusted, false, Some(_)) => "trusted by the certificates of spec.acme.caBundle",

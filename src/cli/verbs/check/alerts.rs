@@ -128,8 +128,8 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
 }
 
 /// The hook that is shipped sends mail to root.
-const ARRIVAL: &str = "whether its message has arrived is not known here; of mail, mailq shows what has \
-                       not left this host, and /var/mail what came here";
+const ARRIVAL: &str = "check that its message has arrived; mailq lists mail that has not left \
+                       this host";
 
 /// How each way to report a failure took one that has not happened.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -109,7 +109,7 @@ fn page(check: &HttpCheck) -> Text {
         Err(why) => format!("none: {why}"),
     };
     let listener = match &check.listener {
-        None => "not used: there is a webroot".to_owned(),
+        None => "not used: the Certificate has a webroot".to_owned(),
         Some(Ok(addresses)) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             let state = match sharers_of(check).join(", ") {
@@ -124,7 +124,7 @@ fn page(check: &HttpCheck) -> Text {
         vec![("name", check.name.to_string()), ("addresses", addresses), ("listener", listener)];
     match &check.webroot {
         Some((path, Ok(()))) => {
-            page.push(("webroot", format!("{path}: a test file was put there, then removed")));
+            page.push(("webroot", format!("wrote a test file below {path} and removed it")));
         }
         Some((_, Err(Obstacle { fact, .. }))) => page.push(("webroot", fact.clone())),
         None => {}
@@ -274,8 +274,8 @@ fn other_port(check: &HttpCheck) -> String {
 /// RFC 8555 section 8.3.
 const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
-const NOT_KNOWN: &str = "not known: whether the CA's own requests get here (firewall, NAT, the DNS that \
-                         it sees)";
+const NOT_KNOWN: &str = "this is seen from this host only: a firewall, a NAT or the public DNS \
+                         can still stop the CA";
 /// It reads no folder, so that it needs none of the flags that were typed.
 const HELP: &str = "certctl help port-80";
 

@@ -29,7 +29,7 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
     let folder = match fs::read_dir(&config) {
         Ok(_) => Finding::well("config", shown),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let obstacle = Obstacle::new(format_args!("there is no folder {shown}"));
+            let obstacle = Obstacle::new(format_args!("{shown} does not exist"));
             Finding::warning(
                 "config",
                 obstacle.with(Fix::Permit(Permit::new(config.as_path(), Right::Folders))),
@@ -49,7 +49,7 @@ pub(super) fn config(shell: &Shell) -> Vec<Finding> {
     };
     let unread = folders::unread(shell).map(|path| {
         let obstacle = Obstacle::new(format_args!(
-            "this user's commands do not read {path}, which the scheduled runs use"
+            "the scheduled runs use {path}; the commands of this user do not read it"
         ));
         Finding::warning("config", obstacle.with(Fix::Again(None)))
     });
@@ -121,7 +121,7 @@ fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
     let is_foreign = |found: &fs::Metadata| found.uid() != wanted;
     let owner = fs::symlink_metadata(path).ok().filter(is_foreign)?.uid();
     let obstacle = Obstacle::new(format_args!(
-        "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+        "{} belongs to user {}; certctl.service runs as {} and cannot use it",
         path.display(),
         user_name(owner),
         user.name
@@ -179,7 +179,7 @@ mod tests {
         for (is_scheduled, verdict) in [(true, Severity::Wrong), (false, Severity::Warning)] {
             let found = of_another(state, &other, is_scheduled).unwrap();
             let fact = format!(
-                "{} belongs to user {}; certctl.service runs as {}, which cannot use it",
+                "{} belongs to user {}; certctl.service runs as {} and cannot use it",
                 state.display(),
                 own.name,
                 other.name

@@ -597,18 +597,6 @@ fn a_summary_fits_a_narrow_terminal_but_for_commands_and_paths() {
 }
 
 #[test]
-fn the_times_of_the_last_event_are_those_of_the_zone() {
-    let mut view = ready();
-    let last = view.events.last_mut().unwrap();
-    last.message =
-        "between 2027-01-18T03:00:00Z and 2027-01-20T03:00:00Z (2026 x); not 2027-01-18".into();
-    let text = certificates(&[view], Extent::Summary, &scene(Format::Text)).unwrap();
-    let expected = "Last event:   2026-11-21 04:10 CET: between 2027-01-18 04:00 CET and \
-                    2027-01-20 04:00 CET (2026 x); not 2027-01-18\n";
-    assert!(text.contains(expected), "{text}");
-}
-
-#[test]
 fn each_situation_has_its_word() {
     let now = at(NOW);
     let expired = at("2027-03-01T00:00:00Z");
