@@ -311,10 +311,13 @@ fn a_webroot_is_tried_as_it_is_named() {
     world.run(&["create", "certificate", "DNSNAME"]).ends_in(2).says("stands for a DNS name");
     let web = WebServer::start(&world.port, &served);
     let wrong = made("wrong.example.test", &other);
-    assert!(wrong.contains("does not serve the test file in") && wrong.contains(step), "{wrong}");
+    assert!(wrong.contains("no server block for this name") && wrong.contains(step), "{wrong}");
     drop(web);
     let absent = made("nothing.example.test", &served);
-    assert!(absent.contains("nothing listens on port") && absent.contains(step), "{absent}");
+    assert!(
+        absent.contains("no web server of this host listens on") && absent.contains(step),
+        "{absent}"
+    );
     let _server = WebServer::start(&world.port, &served);
     let right = made("right.example.test", &served);
     let said = "right.example.test: this host receives the correct response\n";

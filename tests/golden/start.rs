@@ -255,7 +255,7 @@ fn create_tries_whether_the_web_server_serves_the_folder() {
             ("CA: ca", "\n"),
             ("How to validate", "http\n"),
             ("or stop it", &other),
-            ("does not serve", &webroot),
+            ("server block", &webroot),
             ("Server to reload", "\n"),
             ("Folder from", "\n"),
             ("issue the certificate now?", "\n"),

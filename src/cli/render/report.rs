@@ -389,14 +389,18 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
     };
     let expires = report.not_after.map(|at| date("expires", at)).unwrap_or_default();
     let renews = report.renewal_time.map(|at| date("renews", at)).unwrap_or_default();
-    let dates = match (&report.details.issued, report.ending) {
-        (_, Ending::Interrupted) => report.why().to_owned(),
-        (Some(_), _) => format!("{:<9}{expires}{renews}", "issued"),
-        (None, _) if report.deploy_error.is_some() => format!("not deployed{expires}{renews}"),
-        (None, _) => format!("{:<9}{expires}{renews}", "unchanged"),
+    let what = match (&report.details.issued, report.ending) {
+        (_, Ending::Interrupted) => report.why(),
+        (Some(_), _) => "issued   ",
+        (None, _) if report.deploy_error.is_some() => "not deployed",
+        (None, _) => "unchanged",
     };
-    let mut text = Text::default();
-    text.push(&format!("{:<width$}   {}", short(&name), dates.trim_end(), width = style.names));
+    let head = format!("{:<width$}   {what}", short(&name), width = style.names);
+    // On a line that would be too long, the renewal alone.
+    let lines = [format!("{head}{expires}{renews}"), format!("{head}{renews}")];
+    let fits = |line: &&String| line.chars().count() <= style.columns.unwrap_or(usize::MAX);
+    let line = lines.iter().find(fits).unwrap_or(&head);
+    let mut text = Text::from(line.trim_end());
     if let Some(issued) = &report.details.issued {
         let of: Vec<String> = issued.leaf.names().collect();
         let of = if of.len() > 1 { of.as_slice() } else { &[] };
@@ -453,11 +457,9 @@ pub(crate) fn verdict(report: &Report) -> String {
         Ending::Pending => {
             let Details { wait, evidence, .. } = &report.details;
             let why = of_wait(wait, evidence).title;
-            format!(
-                "not validated in time: {}\n    {}",
-                escape(&why),
-                escape(&report.checks_text())
-            )
+            let checks = report.checks_text();
+            let lines = checks.lines().map(|line| format!("\n    {}", escape(line)));
+            format!("not validated in time: {}{}", escape(&why), lines.collect::<String>())
         }
         Ending::Deferred => format!("deferred: {why}"),
         Ending::Locked => why.into_owned(),

@@ -84,7 +84,8 @@ pub(crate) fn of_failure(
     }
     let mut found = Diagnosis::titled(failure.to_string());
     found.advise(kind_of(failure, evidence), &subject);
-    if found.fixes.is_empty() && at_the_ca.is_some() {
+    let is_of_account = failure.doing == Doing::RegisterAccount;
+    if found.fixes.is_empty() && (at_the_ca.is_some() || is_of_account) {
         found.fixes.extend(check_of_ca(&evidence.issuer));
     }
     found

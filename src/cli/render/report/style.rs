@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::environment::Environment;
 use crate::cli::render::output::Output;
+use crate::cli::terminal::Width;
 use crate::cli::words::time;
 
 /// The reader, and the current time.
@@ -18,6 +19,8 @@ pub(crate) struct Style {
     pub(crate) utf8: bool,
     /// The width of the names of certificates, in columns, where several lines begin with one.
     pub(crate) names: usize,
+    /// The width of the reader's terminal, in columns.
+    pub(crate) columns: Option<usize>,
 }
 
 impl Style {
@@ -26,7 +29,8 @@ impl Style {
         let is_watched = output.talks_to_terminal() && !output.talks_json();
         let zone = is_watched.then(|| environment.zone());
         let utf8 = environment.is_utf8();
-        Self { now, zone, utf8, names: 0 }
+        let columns = is_watched.then(Width::of_stderr).flatten();
+        Self { now, zone, utf8, names: 0, columns }
     }
 
     /// A time with the relative one beside it.

@@ -22,12 +22,12 @@ fn from<T: serde::de::DeserializeOwned>(value: Value) -> T {
 }
 
 fn log() -> Style {
-    Style { now: at(NOW), zone: None, utf8: false, names: 0 }
+    Style { now: at(NOW), zone: None, utf8: false, names: 0, columns: None }
 }
 
 fn person() -> Style {
     let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-    Style { now: at(NOW), zone: Some(zone), utf8: true, names: 0 }
+    Style { now: at(NOW), zone: Some(zone), utf8: true, names: 0, columns: None }
 }
 
 /// A challenge as it is kept: `spec` by its type, the rest as given. Without a phase it was refused.

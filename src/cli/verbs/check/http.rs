@@ -18,7 +18,7 @@ use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
 use crate::cli::words::fix;
-use crate::resource::{DnsName, Fix, Http01Report, Obstacle, Outlook, Settings};
+use crate::resource::{DnsName, Fix, Http01Report, Obstacle, Outlook, Setting, Settings};
 use crate::workspace::Settings as RunSettings;
 use crate::workspace::check::{HttpCheck, ListenError, PortError};
 
@@ -159,11 +159,15 @@ fn way_out(check: &HttpCheck) -> Option<String> {
     match (&check.webroot, &check.listener) {
         (Some((_, Err(obstacle))), _) => obstacle.fix.as_ref().map(fix::worded),
         (None, Some(Err(PortError::Listen(error)))) => Some(fix::worded(&way_out_of(error))),
-        (None, Some(Err(PortError::Address(_)))) => Some(HELP.to_owned()),
+        (None, Some(Err(PortError::Address(_)))) => Some(fix::worded(&FREE_PORT)),
         (Some(_) | None, _) if check.addresses.is_err() => {
             Some(format!("publish an A or AAAA record of {}", check.name))
         }
-        (Some(_) | None, _) if check.report.outlook == Outlook::Unserved => Some(HELP.to_owned()),
+        (Some(_) | None, _) if check.report.outlook == Outlook::Unserved => {
+            let is_silent = check.report.silent().next().is_some();
+            let fix = if is_silent { Fix::Set(Setting::Webroot) } else { FREE_PORT };
+            Some(fix::worded(&fix))
+        }
         (Some(_) | None, _) => {
             let (folder, _) = check.report.url.rsplit_once('/')?;
             Some(format!("curl -v {folder}/"))
@@ -276,8 +280,7 @@ const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
 const NOT_KNOWN: &str = "this is seen from this host only: a firewall, a NAT or the public DNS \
                          can still stop the CA";
-/// It reads no folder, so that it needs none of the flags that were typed.
-const HELP: &str = "certctl help port-80";
+const FREE_PORT: Fix = Fix::FreePort { is_denied: false };
 
 #[cfg(test)]
 mod tests {
@@ -316,7 +319,7 @@ mod tests {
         let (addr, holder) = ("[::]:80".parse().unwrap(), None);
         let taken = PortError::Listen(ListenError::InUse { addr, holder });
         let taken = HttpCheck { webroot: None, listener: Some(Err(taken)), ..unserved };
-        assert_eq!(way_out(&taken).unwrap(), HELP);
+        assert_eq!(way_out(&taken).unwrap(), "certctl help port-80");
     }
 
     #[test]
@@ -327,7 +330,7 @@ mod tests {
         let cause = "the web server of this host (127.0.0.1:80) has no server block for this name that \
                      serves /srv";
         assert!(verdict(&found).ends_with(cause), "{}", verdict(&found));
-        assert_eq!(way_out(&found).unwrap(), HELP);
+        assert_eq!(way_out(&found).unwrap(), "certctl help port-80");
     }
 
     #[test]
