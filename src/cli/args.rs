@@ -19,9 +19,9 @@ use crate::cli::verbs::plan::PlanArgs;
 /// certctl reads Certificate and Issuer manifests from files, obtains and renews
 /// the certificates from an ACME CA, and keeps them in files. A first run:
 ///
-///   certctl create     ask, and write the manifests
-///   certctl rehearse   the whole flow against a built-in throw-away CA
-///   certctl issue      issue what is missing or due; run it from cron to renew
+///   certctl create     asks questions, writes the manifests and issues
+///   certctl rehearse   tests the whole flow with a built-in CA
+///   certctl issue      issues and renews certificates; run it from cron
 #[derive(Debug, Parser)]
 #[command(name = "certctl", version, disable_version_flag = true, verbatim_doc_comment)]
 #[command(disable_help_subcommand = true)]
@@ -32,7 +32,7 @@ pub struct Arguments {
     /// The flags of every verb.
     #[command(flatten)]
     pub global: GlobalArgs,
-    /// What to do; without a verb there is a start page.
+    /// The verb; without one, certctl prints a start page.
     #[command(subcommand)]
     pub verb: Option<Verb>,
 }

@@ -75,41 +75,42 @@ pub const MEANINGS: [(&str, &str); 12] = [
     ("0", "done, or nothing to do"),
     (
         "1",
-        "failed: none of the classes below, or several of them; a question answered with no; a bug",
+        "failed for none of the reasons below or for several of them, a question answered with no, or a bug",
     ),
-    ("2", "usage"),
+    ("2", "wrong usage"),
     (
         "3",
-        "a manifest, a reference or a precondition is wrong, and nothing was ordered; `check`, \
-         `doctor`: fix something here first",
+        "a manifest, a reference or a precondition is wrong, and nothing was ordered; with `check` \
+         and `doctor`, this host has a problem",
     ),
     (
         "4",
         "domain validation failed, the DNS provider refuses the credentials, or an order has been \
-         pending for more than an hour; `check dns`, `check http`: it would fail",
+         pending for more than an hour; with `check dns` and `check http`, validation would fail",
     ),
-    ("5", "the CA refused or is unreachable; `check acme`: it would refuse"),
+    ("5", "the CA refused or is unreachable; with `check acme`, it would refuse"),
     (
         "6",
-        "issued, but an output or hook failed; the next run retries it without a new order; `check \
-         alerts`: a report failed",
+        "issued, but an output or hook failed, and the next run retries it without a new order; with \
+         `check alerts`, a report failed",
     ),
-    ("7", "state directory: disk, permission, corrupt file"),
+    ("7", "the state directory has a problem: disk, permission, corrupt file"),
     (
         "8",
-        "attention needed: a certificate that is not READY or RENEWING, or none at all; `doctor`: \
-         something is wrong (`status`, `inspect` and `doctor`, with `--exit-code` only)",
+        "a certificate is not READY or RENEWING, or there is none; with `doctor`, something is wrong \
+         (only `status`, `inspect` and `doctor` with `--exit-code`)",
     ),
     (
         "10",
-        "something changed and nothing failed; `plan`: something would change (`--exit-code` only)",
+        "something changed and nothing failed; with `plan`, something would change (only with \
+         `--exit-code`)",
     ),
     (
         "75",
-        "deferred: something is due but waits for a backoff, a limit, a lock or a pending order, or, \
-         in a scheduled run, for a CA that has been down for less than a day",
+        "a due certificate waits for a backoff, a limit, a lock or a pending order, or in a scheduled \
+         run for a CA that has been down for less than a day",
     ),
-    ("128+n", "ended by signal n: 130 by an interrupt, 143 by a request to terminate"),
+    ("128+n", "ended by signal n: 130 by SIGINT, 143 by SIGTERM"),
 ];
 
 impl ExitCode {

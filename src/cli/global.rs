@@ -14,7 +14,7 @@ use crate::workspace::selector::LabelSelector;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// Manifest or folder of manifests beside the config directory, `-` for standard input (repeat)
+    /// Manifest or folder of manifests in addition to the config directory, `-` for standard input (repeatable)
     /// [env: CERTCTL_FILES]
     #[arg(short, long = "filename", value_name = "FILE|DIR", global = true)]
     pub filename: Vec<PathBuf>,
@@ -25,10 +25,10 @@ pub struct GlobalArgs {
     /// Format of the data on stdout
     #[arg(short, long, value_enum, env = "CERTCTL_OUTPUT", hide_env_values = true, global = true)]
     pub output: Option<Format>,
-    /// Say more on stderr (repeat; -vvv shows each ACME exchange) [env: CERTCTL_LOG]
+    /// Print more messages on stderr (repeatable; -vvv shows each ACME exchange) [env: CERTCTL_LOG]
     #[arg(short, long, action = ArgAction::Count, global = true)]
     pub verbose: u8,
-    /// Say less on stderr (repeat: errors only)
+    /// Print fewer messages on stderr (repeated: errors only)
     #[arg(short, long, action = ArgAction::Count, global = true, conflicts_with = "verbose")]
     pub quiet: u8,
     /// All namespaces (default); overrides -n
@@ -37,19 +37,19 @@ pub struct GlobalArgs {
     /// Only objects with these labels: k=v,k!=v,k,!k
     #[arg(short = 'l', long, global = true)]
     pub selector: Option<LabelSelector>,
-    /// Where manifests, secrets and hooks are [env: CERTCTL_CONFIG_DIR]
+    /// Folder of manifests, secrets and hooks [env: CERTCTL_CONFIG_DIR]
     #[arg(long, value_name = "DIR", global = true)]
     pub config_dir: Option<PathBuf>,
-    /// Where accounts, orders and issued secrets are kept [env: CERTCTL_STATE_DIR]
+    /// Folder of accounts, orders and issued secrets [env: CERTCTL_STATE_DIR]
     #[arg(long, value_name = "DIR", global = true)]
     pub state_dir: Option<PathBuf>,
     /// Format of messages on stderr
     #[arg(long, value_enum, default_value_t, global = true)]
     pub log_format: LogFormat,
-    /// When to use colours [env: NO_COLOR, CLICOLOR_FORCE]
+    /// Use colours [env: NO_COLOR, CLICOLOR_FORCE]
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub color: When,
-    /// When to show progress bars
+    /// Show progress bars
     #[arg(long, value_enum, default_value_t, global = true, value_name = "WHEN")]
     pub progress: When,
     /// Certificates processed in parallel
@@ -58,19 +58,19 @@ pub struct GlobalArgs {
     /// Concurrent challenges, across all certctl processes
     #[arg(long, help_heading = TUNING, value_name = "N", default_value = "60", global = true)]
     pub max_concurrent_challenges: NonZeroUsize,
-    /// Give up on a certificate after this long, counted from its first challenge; no request to the CA takes longer
+    /// Time limit of a certificate from its first challenge on, and of a request to the CA
     #[arg(long, value_name = "DURATION", default_value = "10m", global = true, value_parser = value_parser::positive_duration)]
     pub timeout: GoDuration,
-    /// How long to wait for another running certctl; 0 to not wait
+    /// Time to wait for another running certctl; 0 does not wait
     #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "30s", global = true, value_parser = value_parser::duration)]
     pub lock_timeout: GoDuration,
     /// Time between two self-checks of a challenge
     #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "10s", global = true, value_parser = value_parser::positive_duration)]
     pub self_check_interval: GoDuration,
-    /// Stop a hook after this long
+    /// Time limit of a hook
     #[arg(long, help_heading = TUNING, value_name = "DURATION", default_value = "60s", global = true, value_parser = value_parser::positive_duration)]
     pub hook_timeout: GoDuration,
-    /// Run hooks and reloads now, leave them to `certctl deploy` (later), or run them as root
+    /// Run hooks and reloads in this run (now), in the next `certctl deploy` (later), or now as root
     #[arg(
         long,
         help_heading = TUNING,
@@ -82,8 +82,8 @@ pub struct GlobalArgs {
         value_name = "WHEN"
     )]
     pub hooks: HookTime,
-    // One that is named must be had; the default falls back to IPv4, so it is none of clap's.
-    #[arg(help = format!("Address the HTTP-01 listener binds (repeat) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
+    // A given address must be available, but the default falls back to IPv4, so clap has no default.
+    #[arg(help = format!("Address of the HTTP-01 listener (repeatable) [default: `{HTTP01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_HTTP01_LISTEN", hide_env_values = true,
           value_delimiter = ',', global = true,
           value_parser = value_parser::listen_address)]
     pub http01_listen: Vec<SocketAddr>,
@@ -92,7 +92,7 @@ pub struct GlobalArgs {
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
     #[arg(
-        help = format!("DNS server for all challenge lookups (repeat); the system resolves CAs and DNS providers [default: {RESOLVERS}]"),
+        help = format!("DNS server for all lookups of challenges (repeatable); the system resolves CAs and DNS providers [default: {RESOLVERS}]"),
         long,
         value_name = "HOST:PORT",
         env = "CERTCTL_RESOLVERS",
@@ -109,13 +109,13 @@ pub struct GlobalArgs {
           env = "CERTCTL_DNS01_AUTHORITATIVE_PORT", hide_env_values = true,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub dns01_authoritative_port: u16,
-    /// Namespace of the secrets that ClusterIssuers refer to
+    /// Namespace of the secrets of ClusterIssuers
     #[arg(long, help_heading = TUNING, value_name = "NAMESPACE", default_value = "cert-manager", global = true, value_parser = value_parser::namespace)]
     pub cluster_resource_namespace: String,
-    /// Folder below which manifests may have files written: outputs and webroots (repeat) [default: anywhere]
+    /// Folder below which outputs and webroots must be (repeatable) [default: anywhere]
     #[arg(long, value_name = "DIR", global = true)]
     pub output_roots: Vec<PathBuf>,
-    /// After a run, write what `status -o prometheus` prints to this file
+    /// File for the output of `status -o prometheus`, written after each run
     #[arg(
         long,
         help_heading = TUNING,
@@ -125,7 +125,7 @@ pub struct GlobalArgs {
         global = true
     )]
     pub metrics_file: Option<PathBuf>,
-    /// URL that `issue` and `renew` request when they are done; URL/start before, URL/fail on failure
+    /// URL that `issue` and `renew` request: URL/start before the run, URL or URL/fail after it
     #[arg(
         long,
         help_heading = TUNING,
@@ -136,7 +136,7 @@ pub struct GlobalArgs {
         value_parser = value_parser::web_url
     )]
     pub ping: Option<reqwest::Url>,
-    /// Exit with 10 if anything changed (`plan`: would change), 8 if `status` or `inspect` needs attention
+    /// Exit with 10 if anything changed or `plan` has an action, and with 8 if `status`, `inspect` or `doctor` finds a problem
     #[arg(long, env = "CERTCTL_EXIT_CODE", hide_env_values = true, global = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub exit_code: bool,
 }
@@ -156,21 +156,21 @@ impl GlobalArgs {
 /// `--log-format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Text; without times on a terminal.
+    /// Text, without times on a terminal.
     #[default]
     Auto,
     /// Text lines that begin with the time.
     Text,
     /// One JSON object per line.
     Json,
-    /// Text; what is wrong in a manifest as annotations of GitHub's workflows.
+    /// Text, with mistakes in manifests as annotations for GitHub workflows.
     Github,
 }
 
 /// `auto`, `always` or `never`: for colours and progress bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// When the stream is a terminal.
+    /// Only if the stream is a terminal.
     #[default]
     Auto,
     /// Always.
@@ -185,16 +185,16 @@ pub enum HookTime {
     /// In this run, as its user.
     #[default]
     Now,
-    /// In a later run: the certificate is PENDING DEPLOY until then.
+    /// In the next `certctl deploy`; until then the certificate is PENDING DEPLOY.
     Later,
-    /// In this run, as root; needs CAP_SETUID and CAP_SETGID.
+    /// In this run, as root, which needs CAP_SETUID and CAP_SETGID.
     AsRoot,
 }
 
 /// `-o`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// Text for people; the default.
+    /// Text for people, which is the default.
     #[default]
     #[value(skip)]
     Text,

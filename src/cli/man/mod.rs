@@ -62,7 +62,7 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
         (
             "certctl-failures",
             '7',
-            "how to be told of a certificate that fails",
+            "how to be alerted when a renewal fails",
             include_str!("failures.roff"),
         ),
         (
@@ -74,13 +74,13 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
         (
             "certctl-port-80",
             '7',
-            "what to do where port 80 is in use",
+            "how to issue when port 80 is in use",
             include_str!("port-80.roff"),
         ),
         (
             "certctl-renewal",
             '7',
-            "when a certificate is renewed, and how to try it",
+            "when a certificate is renewed, and how to test it",
             include_str!("renewal.roff"),
         ),
     ] {

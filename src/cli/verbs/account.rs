@@ -42,11 +42,11 @@ use crate::workspace::{Job, Request, Targets, Workspace};
 pub enum AccountVerb {
     /// Show the accounts in the state directory.
     Show(AccountIssuerArgs),
-    /// Register an account before the first issuance; does nothing if there is one.
+    /// Register an account before the first issuance, unless there is one.
     Register(AccountIssuerArgs),
     /// Send the Issuer's e-mail address to the CA.
     Update(AccountIssuerArgs),
-    /// Deactivate an account permanently; the next issuance registers another.
+    /// Deactivate an account permanently; the next issuance registers a new one.
     Deactivate(AccountDeactivateArgs),
 }
 
@@ -54,7 +54,7 @@ impl VerbArgs for AccountVerb {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl account show", "List the accounts, with URL and contacts."),
+        Example::new("certctl account show", "List the accounts with URL and contacts."),
         Example::new(
             "certctl account register letsencrypt",
             "Register the account of the Issuer letsencrypt.",
@@ -92,7 +92,7 @@ pub struct AccountDeactivateArgs {
     /// The Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME.
     #[command(flatten)]
     pub issuer: AccountIssuerArgs,
-    /// Confirm: a CA never reactivates an account. Required off a terminal; on one, certctl asks.
+    /// Confirm without a question; required without a terminal. A CA never reactivates an account.
     #[arg(long)]
     pub yes: bool,
 }

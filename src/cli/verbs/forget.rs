@@ -28,10 +28,10 @@ use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
 use crate::workspace::unmanaged::published_at;
 
-/// Stop managing a certificate; its files stay unless --secret.
+/// Stop managing a certificate; keeps its files unless --secret is given.
 ///
-/// Refused while its manifest exists, unless --anyway, and while a revocation is pending. Copies in
-/// output folders stay, and their paths are printed.
+/// certctl refuses while the manifest exists, unless --anyway is given, and while a revocation is
+/// pending. Copies in output folders stay, and certctl prints their paths.
 #[derive(Debug, Args)]
 pub struct ForgetArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
@@ -40,11 +40,11 @@ pub struct ForgetArgs {
     /// Also delete the issued key and certificate; copies in output folders stay.
     #[arg(long)]
     pub secret: bool,
-    /// Forget it even if its manifest still exists; the next `certctl issue` adopts its files again
-    /// while they are valid, and else, or with --secret, orders it anew.
+    /// Forget it even if its manifest exists. The next `certctl issue` adopts its files again if they
+    /// are valid. Otherwise, or with --secret, it orders the certificate anew.
     #[arg(long)]
     pub anyway: bool,
-    /// Do not ask for confirmation of --secret; required where there is no terminal.
+    /// Confirm --secret without a question; required without a terminal.
     #[arg(long)]
     pub yes: bool,
 }

@@ -42,10 +42,11 @@ use crate::trust::quoted;
 use crate::workspace::unmanaged::{lost_key, without_manifest};
 use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
-/// Issue or renew whatever is missing or due; run it from cron.
+/// Issue or renew all certificates that are missing or due; run it from cron.
 ///
-/// Safe to repeat. Without arguments: all certificates of the config directory and those issued from files
-/// before. When nothing is due, prints nothing, but on a terminal.
+/// You can repeat this command safely. Without arguments, it processes all certificates of the
+/// config directory and those issued from files before. If nothing is due, it prints nothing, except
+/// on a terminal.
 #[derive(Debug, Args)]
 #[command(alias = "apply")]
 pub struct IssueArgs {
@@ -54,19 +55,19 @@ pub struct IssueArgs {
     pub targets: Vec<OsString>,
     /// Send orders even if the CA's rate limits would refuse them.
     ///
-    /// By default, certctl stays within the rate limits that Let's Encrypt publishes, counted from
-    /// issuance.log, and obeys the Retry-After of every CA. It does not send an order that would be
-    /// refused: the run exits with 75 and shows when the order is possible. `certctl plan` shows
-    /// what is left of the limits.
+    /// By default, certctl keeps within Let's Encrypt's published rate limits, counted from
+    /// issuance.log, and respects the Retry-After of every CA. If a limit would refuse an order, the
+    /// run exits with 75 and shows when the order is possible. `certctl plan` shows how much of the
+    /// limits is left.
     #[arg(long)]
     pub ignore_limits: bool,
-    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    /// Allow a staging CA's untrusted certificate to replace a trusted one.
     #[arg(long)]
     pub allow_untrusted: bool,
     /// Start after a fixed, host-specific delay of up to DURATION.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub splay: Option<GoDuration>,
-    /// Show what would be done, and change nothing; the same as `certctl plan`.
+    /// Show the planned actions and change nothing, like `certctl plan`.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -84,11 +85,11 @@ impl VerbArgs for IssueArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl issue", "Issue or renew everything that is missing or due."),
+        Example::new("certctl issue", "Issue or renew all certificates that are missing or due."),
         Example::new("certctl issue web.yaml", "Issue the Certificates of one file."),
         Example::new(
             "certctl issue -q --splay 10m",
-            "From cron: start within ten minutes, report errors only.",
+            "Start within ten minutes and report errors only, for cron.",
         ),
     ];
 
@@ -105,17 +106,17 @@ impl VerbArgs for IssueArgs {
     }
 }
 
-/// Issue certificates now, due or not; bypasses the backoff.
+/// Issue certificates now, even if they are not due; skips the backoff.
 ///
-/// For cron use `certctl issue`. A CA that has validated the names lately may not validate them again:
-/// `certctl doctor` tests whether it could.
+/// For cron, use `certctl issue`. If a CA has validated the names recently, it may not validate them
+/// again. To test the validation, use `certctl doctor`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RenewArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
-    /// All certificates, due or not; from cron use `certctl issue`.
+    /// Renew all certificates, even if they are not due; for cron, use `certctl issue`.
     #[arg(long)]
     pub all: bool,
     /// Generate a new private key, even with rotationPolicy: Never.
@@ -127,16 +128,16 @@ pub struct RenewArgs {
     /// Send orders even if the CA's rate limits would refuse them.
     ///
     /// For example, Let's Encrypt refuses a sixth identical certificate within a week. By default,
-    /// certctl does not request it, exits with 75 and shows when it is possible.
+    /// certctl does not send such an order, exits with 75 and shows when the order is possible.
     #[arg(long)]
     pub ignore_limits: bool,
-    /// Replace a trusted certificate by one of a staging CA, which no client trusts.
+    /// Allow a staging CA's untrusted certificate to replace a trusted one.
     #[arg(long)]
     pub allow_untrusted: bool,
-    /// Do not ask for confirmation of --all or of a selector; required where there is no terminal.
+    /// Confirm --all or a selector without a question; required without a terminal.
     #[arg(long)]
     pub yes: bool,
-    /// Show what `certctl issue` would do, and change nothing; the same as `certctl plan`.
+    /// Show the actions of `certctl issue` and change nothing, like `certctl plan`.
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -160,13 +161,13 @@ impl VerbArgs for RenewArgs {
 
 /// Write pending outputs and run pending hooks again, without issuing.
 ///
-/// Without arguments: for all certificates. Completed steps are not repeated.
+/// Without arguments, it processes all certificates. It does not repeat completed steps.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
     /// Certificates, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub names: Vec<OsString>,
-    /// Write all outputs and run all hooks and reloads again, not only those that are pending.
+    /// Write all outputs and run all hooks and reloads again, not only pending ones.
     #[arg(long)]
     pub again: bool,
 }

@@ -14,12 +14,12 @@ use crate::cli::verb::VerbArgs;
 
 /// Write the manual into a folder, or print a page of it
 ///
-/// `certctl man /usr/local/share/man/man1` writes every page, of sections 5 and 7
-/// too; `certctl man issue` prints that of a verb, for `man -l -`.
+/// `certctl man /usr/local/share/man/man1` writes every page, including sections 5
+/// and 7. `certctl man issue` prints the page of a verb, for `man -l -`.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub struct ManArgs {
-    /// Folder for all pages, created if missing; or the page to print, such as `issue`.
+    /// Folder for all pages, created if missing, or the page to print, such as `issue`.
     #[arg(value_name = "DIR|PAGE")]
     pub target: Option<PathBuf>,
 }
@@ -29,7 +29,7 @@ impl VerbArgs for ManArgs {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[Example::new(
         "certctl man /usr/local/share/man/man1",
-        "Write every page, of sections 5 and 7, too.",
+        "Write every page, including sections 5 and 7.",
     )];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {

@@ -39,14 +39,14 @@ use crate::workspace::{Job, Rehearsal, Scratch, Workspace};
 
 /// Run the whole flow against a built-in CA; changes no real state.
 ///
-/// Listens on a free port if the user may not listen on port 80.
+/// If the user may not listen on port 80, it listens on a free port.
 #[derive(Debug, Args)]
 pub struct RehearseArgs {
     /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
     /// config directory]
     #[arg(value_name = "NAME|FILE|DIR|-")]
     pub targets: Vec<OsString>,
-    /// Address of a name during the rehearsal (repeat).
+    /// Address of a name during the rehearsal (repeatable).
     #[arg(long, value_name = "NAME=ADDR")]
     pub resolve: Vec<Resolve>,
 }
@@ -55,10 +55,10 @@ impl VerbArgs for RehearseArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl rehearse web.yaml", "Issue from a built-in CA, hooks excluded."),
+        Example::new("certctl rehearse web.yaml", "Issue from a built-in CA, without hooks."),
         Example::new(
             "certctl rehearse web.yaml --resolve www.example.com=127.0.0.1",
-            "The same for a name that has no DNS record yet.",
+            "Do the same for a name without a DNS record.",
         ),
     ];
 

@@ -41,45 +41,46 @@ use crate::workspace::{
 
 /// Replace a certificate and revoke the old one
 ///
-/// If a private key has leaked, this is enough:
+/// If a private key has leaked, run:
 ///
 ///   certctl revoke NAME --reason keyCompromise
 ///
-/// certctl generates a new key, even with rotationPolicy: Never, issues a
-/// certificate for it, writes the files, runs the hooks, and then revokes the old
-/// certificate. certctl never uses the old key again. `certctl status` lists the
-/// names, `certctl describe NAME` has the revocation. With --now, certctl revokes
-/// the old certificate first: servers present a revoked certificate until the new
-/// one is deployed.
+/// certctl generates a new key, even with rotationPolicy: Never. It issues a
+/// certificate for the new key, writes the files, runs the hooks, and then revokes
+/// the old certificate. It never uses the old key again. `certctl status` lists the
+/// names, and `certctl describe NAME` shows the revocation. With --now, certctl
+/// revokes the old certificate first, and servers present a revoked certificate
+/// until the new one is deployed.
 ///
-/// If a run is killed, the next `issue` finishes it, unless --cancel cancels it.
-/// With FILE: revokes the first certificate in it, signed by the account of an
-/// Issuer that issued it or by its own key, and issues nothing.
+/// If a run is killed, the next `issue` finishes the revocation. --cancel cancels
+/// it. With FILE, certctl revokes the first certificate in the file and issues
+/// nothing. The account that ordered the certificate signs the request, or the
+/// certificate's own key.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RevokeArgs {
-    /// A certificate, as NAME or NAMESPACE/NAME, or a file with one in PEM.
+    /// A certificate as NAME or NAMESPACE/NAME, or a file with a PEM certificate.
     #[arg(value_name = "NAME|FILE")]
     pub target: OsString,
-    /// Why: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
+    /// Reason: unspecified, keyCompromise, affiliationChanged, superseded, cessationOfOperation, or
     /// another of RFC 5280 that the CA accepts [default: that of a pending request, else unspecified]
     #[arg(long, value_name = "REASON", value_parser = reason(), ignore_case = true, hide_possible_values = true)]
     pub reason: Option<RevocationReason>,
-    /// Revoke before the new certificate is issued; until then servers present a revoked one.
+    /// Revoke first; servers present a revoked certificate until the new one is issued.
     #[arg(long)]
     pub now: bool,
     /// Issue no replacement until `certctl renew NAME`; implies --now.
     #[arg(long)]
     pub no_issue: bool,
-    /// Cancel the pending revocations of NAME, and the order of a replacement that only they asked
-    /// for; a key banned by keyCompromise stays banned.
+    /// Cancel the pending revocations of NAME, and an order that only replaces the revoked
+    /// certificate. A key banned by keyCompromise stays banned.
     #[arg(long, conflicts_with_all = ["reason", "now", "no_issue", "key"])]
     pub cancel: bool,
-    /// Private key of the certificate in FILE, to sign with instead of an account key.
+    /// Private key of the certificate in FILE, which signs instead of an account key.
     #[arg(long, value_name = "KEYFILE")]
     pub key: Option<PathBuf>,
-    /// Do not ask for confirmation or for a reason; required where there is no terminal.
+    /// Confirm without a question; required without a terminal.
     #[arg(long)]
     pub yes: bool,
 }

@@ -25,17 +25,16 @@ use crate::workspace::{BackError, Job, Request, WentBack};
 
 /// Go back to the previous certificate and key, and deploy them.
 ///
-/// That certificate stays live until its renewal is due, until `certctl renew NAME`, or until
-/// its manifest changes. If its renewal is already due, certctl renews it after two thirds of
-/// its remaining time. certctl never goes back to an expired or revoked certificate or a banned
+/// That certificate stays live until its renewal is due, you run `certctl renew NAME`, or its
+/// manifest changes. If its renewal is already due, certctl renews it after two thirds of its
+/// remaining time. certctl never goes back to an expired or revoked certificate, or to a banned
 /// key.
 #[derive(Debug, Args)]
 pub struct RollbackArgs {
     /// A certificate, as NAME or NAMESPACE/NAME.
     #[arg(value_name = "NAME")]
     pub name: OsString,
-    /// The revision to go back to [default: the previous one]; 0 = the certificate that was
-    /// adopted.
+    /// The revision to go back to; 0 is the adopted certificate [default: the previous one]
     #[arg(long, value_name = "REVISION")]
     pub to: Option<u32>,
 }

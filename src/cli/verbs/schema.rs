@@ -17,10 +17,10 @@ use crate::cli::words::field::Kind;
 
 /// Print the JSON Schema of the manifests or of the -o json output.
 ///
-/// At the top of a file: `# yaml-language-server: $schema=certctl.schema.json`
+/// To use it, begin a file with `# yaml-language-server: $schema=certctl.schema.json`
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// certificate, issuer, clusterissuer or secret [default: all], or output.
+    /// certificate, issuer, clusterissuer, secret or output [default: all manifests]
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,
 }

@@ -29,18 +29,18 @@ use crate::workspace::{Scope, Settings, Workspace, narrow};
 
 /// Check manifests, offline.
 ///
-/// Checks what they need of this host, too: hooks, outputs, solver programs, secrets and webroots.
-/// What is missing is a warning where there is no config directory; a missing webroot always is.
+/// Also checks that this host has their hooks, outputs, solver programs, secrets and webroots. If
+/// there is no config directory, a missing one is a warning. A missing webroot is always a warning.
 #[derive(Debug, Args)]
 pub struct ValidateArgs {
     /// Certificates by name, manifests, folders of them, or `-` for standard input [default: the
     /// config directory]
     #[arg(value_name = "NAME|FILE|DIR|-")]
     pub targets: Vec<OsString>,
-    /// Exit with 3 for warnings, too.
+    /// Exit with 3 on warnings as well.
     #[arg(long)]
     pub strict: bool,
-    /// Check this host as well, as `doctor --offline` does; end in 3 if something is wrong.
+    /// Also check this host like `doctor --offline`, and exit with 3 if something is wrong.
     #[arg(long)]
     pub host: bool,
 }
@@ -52,7 +52,7 @@ impl VerbArgs for ValidateArgs {
         Example::new("certctl validate web.yaml", "Check one file."),
         Example::new(
             "certctl validate --strict deploy/certificates",
-            "Check a folder; warnings count as errors.",
+            "Check a folder, and fail on warnings.",
         ),
     ];
 

@@ -26,7 +26,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Print the version; with -v also directories and settings.
 ///
-/// Each setting is printed with its origin.
+/// It prints each setting with its origin.
 #[derive(Debug, Args)]
 pub struct VersionArgs {
     /// Print only the version number.

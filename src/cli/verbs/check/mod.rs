@@ -33,28 +33,28 @@ pub(in crate::cli) use page::format_of;
 pub enum CheckVerb {
     /// Check the CA of an issuer, and whether the Issuer matches it.
     ///
-    /// Directory, trust, clock, terms, external account binding, profile, CAA identities and the
-    /// account. Creates no account. Without a name: all issuers.
+    /// It checks directory, trust, clock, terms, external account binding, profile, CAA identities
+    /// and the account. It creates no account. Without a name, it checks all issuers.
     Acme(acme::CheckAcmeArgs),
-    /// Report a failure that has not happened, to see that you would hear of one.
+    /// Report a test failure, to check that you are told of real ones.
     ///
-    /// Runs the hook on-failure as a run does, and requests the URL of `ping` with /fail. Nothing
-    /// is read from the state or written to it.
+    /// It runs the hook on-failure as a run does, and requests the URL of `ping` with /fail. It neither
+    /// reads nor writes the state.
     #[command(alias = "alert")]
     Alerts,
     /// Check the zone, the TXT record of a DNS-01 challenge and the CAA records.
     ///
-    /// Queries every name server that the self-check queries: those of the zone, those of the solver,
-    /// or with --dns01-recursive-nameservers-only the resolvers.
+    /// It queries the name servers of the self-check: those of the zone, those of the solver, or with
+    /// --dns01-recursive-nameservers-only the resolvers.
     ///
-    /// If a Certificate has the name: also whether its CA may issue, and whether the credentials of
-    /// its DNS provider can read the zone.
+    /// If a Certificate has the name, it also checks whether its CA may issue, and whether the DNS
+    /// provider's credentials can read the zone.
     Dns(dns::CheckDnsArgs),
     /// Check that a CA could reach this host for NAME over HTTP.
     ///
-    /// Shows the addresses of NAME, what listens on the port, and the responses. If the port is
-    /// free, certctl serves a test token during the check; with a webroot, it puts a test file there
-    /// and removes it again.
+    /// It shows the addresses of NAME, the program that listens on the port, and the responses. If the
+    /// port is free, certctl serves a test token during the check. With a webroot, it writes a test
+    /// file there and removes it afterwards.
     Http(http::CheckHttpArgs),
 }
 
@@ -63,7 +63,7 @@ impl VerbArgs for CheckVerb {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl check acme letsencrypt", "Check the CA of the Issuer letsencrypt."),
-        Example::new("certctl check alerts", "Report a failure that has not happened."),
+        Example::new("certctl check alerts", "Report a test failure."),
         Example::new(
             "certctl check dns www.example.com",
             "Check zone, TXT record and CAA of a name.",

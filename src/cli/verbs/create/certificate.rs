@@ -39,10 +39,10 @@ pub struct CreateCertificateArgs {
     /// Name of the Issuer [default: the only one of the manifests, else letsencrypt]
     #[arg(long, value_name = "NAME")]
     pub issuer: Option<String>,
-    /// Folder from which your web server serves the HTTP-01 challenges.
+    /// Folder in which your web server serves the HTTP-01 challenges.
     #[arg(long, value_name = "FOLDER")]
     pub webroot: Option<PathBuf>,
-    /// A proxy, such as HAProxy, forwards the HTTP-01 challenges to ADDRESS, or to 127.0.0.1:402.
+    /// Let a proxy such as HAProxy forward the HTTP-01 challenges to ADDRESS (127.0.0.1:402).
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -58,7 +58,7 @@ pub struct CreateCertificateArgs {
     /// Also write tls.crt and tls.key to this folder, for your server.
     #[arg(long, value_name = "FOLDER")]
     pub output_dir: Option<PathBuf>,
-    /// User that owns the copies in --output-dir; needs runs as root: those of the packages are not.
+    /// User that owns the copies in --output-dir; needs runs as root, unlike the packages' runs.
     #[arg(long, value_name = "USER", requires = "output_dir")]
     pub output_owner: Option<String>,
     /// Group that may read the copies in --output-dir, such as ssl-cert.
@@ -70,7 +70,7 @@ pub struct CreateCertificateArgs {
     /// Write the manifest to this folder [default: the config directory]
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
-    /// Print the manifest instead; nothing is checked or written.
+    /// Print the manifest instead, and check and write nothing.
     #[arg(long)]
     pub print: bool,
 }

@@ -11,7 +11,7 @@ use crate::store::atomic;
 /// `certctl create certificaterequest`.
 #[derive(Debug, Args)]
 pub struct CreateRequestArgs {
-    /// Name of the request, and of its files.
+    /// Name of the request and its files.
     #[arg(value_name = "NAME")]
     pub name: String,
     /// A manifest with exactly one Certificate.

@@ -33,10 +33,10 @@ pub struct CreateIssuerArgs {
     /// E-mail address for the CA's messages.
     #[arg(long, value_name = "ADDRESS")]
     pub email: Option<String>,
-    /// ACME directory URL of another CA, which must answer as one unless --print is given.
+    /// ACME directory URL of another CA; certctl requests it unless --print is given.
     #[arg(long, value_name = "URL")]
     pub server: Option<String>,
-    /// PEM file with the roots to trust for the server of a private CA.
+    /// PEM file with the roots of a private CA's server.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
     /// Use Let's Encrypt's staging environment.
@@ -48,14 +48,14 @@ pub struct CreateIssuerArgs {
     /// Key ID for the external account binding.
     #[arg(long, value_name = "ID")]
     pub eab_kid: Option<String>,
-    /// Validate names by DNS-01 with this DNS provider, such as cloudflare, hetzner or rfc2136;
-    /// exec: a program of your own. All: certctl version -v.
+    /// Validate names by DNS-01 with this DNS provider, such as cloudflare, hetzner or rfc2136; exec
+    /// runs your own program. For the list, run certctl version -v.
     #[arg(long, value_name = "PROVIDER", hide_possible_values = true)]
     pub dns01: Option<Dns01>,
     /// Write the manifest to this folder [default: the config directory]
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
-    /// Print the manifest instead; nothing is checked or written.
+    /// Print the manifest instead, and check and write nothing.
     #[arg(long)]
     pub print: bool,
 }

@@ -41,16 +41,16 @@ use crate::resource::{
 use crate::workspace::Request;
 use files::{CreateRequestArgs, Files};
 
-/// Write the manifests of a certificate and issue it, by six questions; or write one.
+/// Set up and issue a certificate by six questions, or write one manifest.
 ///
-/// Without arguments on a terminal: asks for names, CA, validation, server and folder, and checks each
-/// answer. Then shows the manifests once, writes them, and rehearses and issues the certificate.
+/// Without arguments on a terminal, it asks for names, CA, validation, server and folder, and checks
+/// each answer. Then it shows the manifests, writes them, rehearses and issues the certificate.
 #[derive(Debug, Args)]
 pub struct CreateArgs {
-    /// On a terminal: write the manifests to this folder [default: the config directory]
+    /// Write the manifests to this folder [default: the config directory]
     #[arg(long, value_name = "FOLDER")]
     pub into: Option<PathBuf>,
-    /// What to create; without it, a terminal is asked.
+    /// The object to create; without it, certctl asks on a terminal.
     #[command(subcommand)]
     pub verb: Option<CreateVerb>,
 }
@@ -60,25 +60,24 @@ pub struct CreateArgs {
 pub enum CreateVerb {
     /// Write the manifest of an Issuer, with comments.
     ///
-    /// Let's Encrypt: `certctl create issuer letsencrypt`. The CA validates the names by HTTP-01 on
-    /// port 80, or with --dns01 by TXT records that certctl creates. The file is issuer-NAME.yaml in
-    /// the config directory; --print prints it instead. certctl never overwrites a file.
+    /// For Let's Encrypt, run `certctl create issuer letsencrypt`. The CA validates the names by
+    /// HTTP-01 on port 80, or with --dns01 by TXT records that certctl creates. The file is
+    /// issuer-NAME.yaml in the config directory. certctl never overwrites a file.
     Issuer(Box<issuer::CreateIssuerArgs>),
     /// Write the manifest of a Certificate, with comments.
     ///
-    /// `certctl create certificate www.example.com example.com` is one certificate for two names. The
-    /// file is certificate-NAME.yaml in the config directory; --print prints it instead. certctl never
-    /// overwrites a file.
+    /// `certctl create certificate www.example.com example.com` writes one certificate for two names.
+    /// The file is certificate-NAME.yaml in the config directory. certctl never overwrites a file.
     #[command(visible_alias = "cert")]
     Certificate(Box<certificate::CreateCertificateArgs>),
-    /// Create a one-off key and CSR for a Certificate (not managed afterwards).
+    /// Create a one-off key and CSR for a Certificate, which certctl does not manage.
     ///
-    /// Writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
-    /// a cluster or for another CA: spec.request is the CSR, as PEM in base64.
+    /// It writes the key to NAME.key and prints the CertificateRequest as YAML (-o json: as JSON), for
+    /// a cluster or another CA. spec.request is the CSR, as PEM in base64.
     ///
-    /// With --fetch-certificate, the Issuer issues the certificate: certctl writes the key to
-    /// NAME.key and the chain to NAME.crt once it has both, and prints nothing. If a run is killed,
-    /// the same command continues it. certctl never overwrites a file.
+    /// With --fetch-certificate, the Issuer issues the certificate. certctl writes the key to NAME.key
+    /// and the chain to NAME.crt once it has both, and prints nothing. If a run is killed, the same
+    /// command continues it. certctl never overwrites a file.
     #[command(name = "certificaterequest", visible_alias = "cr")]
     CertificateRequest(CreateRequestArgs),
 }
@@ -93,7 +92,7 @@ impl VerbArgs for CreateArgs {
         ),
         Example::new(
             "certctl create issuer letsencrypt --dns01 cloudflare --print",
-            "Print one that proves control by DNS records at Cloudflare.",
+            "Print an Issuer that validates by DNS records at Cloudflare.",
         ),
         Example::new(
             "certctl create certificate www.example.com example.com --reload nginx",
@@ -101,7 +100,7 @@ impl VerbArgs for CreateArgs {
         ),
         Example::new(
             "certctl create certificate www.example.com --webroot /var/www/html",
-            "Write one whose challenges your web server serves.",
+            "Write a Certificate with challenges served by your web server.",
         ),
         Example::new(
             "certctl create certificaterequest web --from-certificate-file web.yaml",

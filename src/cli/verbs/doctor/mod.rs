@@ -44,16 +44,16 @@ pub(in crate::cli) use schedule::{NOT_REPORTED, scheduler, way_to_report};
 pub(in crate::cli) use served::is_web_server;
 pub(in crate::cli) use usage::Use;
 
-/// Show what on this host would stop a run, and how to fix it.
+/// Find problems of this host that would stop a run, and show how to fix them.
 ///
 /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
-/// overdue certificates; then, over the network, CAs, accounts, the clock, DNS, whether webroots
-/// are served (by a test file, which is removed), and whether web servers that are reloaded present
-/// what is live, at port 443. Exits with 3 if something is wrong (with --exit-code: 8), with 7 if
-/// the state is damaged. What is marked WARN may matter or not, and does not count.
+/// overdue certificates. Over the network, it also checks CAs, accounts, the clock, DNS, and that
+/// webroots serve a test file, which it then removes. It checks that reloaded web servers present
+/// the live certificate on port 443. Exits with 3 if something is wrong (with --exit-code: 8), and
+/// with 7 if the state is damaged. Warnings (WARN) do not change the exit code.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Leave out the checks that need the network.
+    /// Skip the checks that need the network.
     #[arg(long)]
     pub offline: bool,
 }
@@ -63,7 +63,7 @@ impl VerbArgs for DoctorArgs {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl doctor", "Check this host, the CAs and DNS."),
-        Example::new("certctl doctor --offline", "Check this host alone."),
+        Example::new("certctl doctor --offline", "Check this host only."),
     ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {

@@ -22,11 +22,11 @@ use crate::manifest::nearest_by;
 use crate::resource::ANNOTATION_PREFIX;
 use code::Code;
 
-/// Explain a field of a manifest, or the code of an error.
+/// Explain a field of a manifest or the code of an error.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// KIND.PATH, as in `kubectl explain`, an annotation of certctl, or the code of an error, such as
-    /// E0201; all kinds and annotations when left out.
+    /// KIND.PATH as in `kubectl explain`, an annotation of certctl, or the code of an error, such as
+    /// E0201 [default: all kinds and annotations]
     #[arg(value_name = "FIELD")]
     pub field: Option<String>,
     /// Also list all fields below it.

@@ -21,7 +21,7 @@ use topic::{TOPICS, Topic};
 
 /// Show the help of a verb, or a topic.
 ///
-/// Topics: exit-codes, failures, files, flags, hooks, manifests, port-80, renewal.
+/// The topics are exit-codes, failures, files, flags, hooks, manifests, port-80 and renewal.
 #[derive(Debug, Args)]
 pub struct HelpArgs {
     /// A verb, such as `check dns`, or a topic.

@@ -21,7 +21,7 @@ pub const TOPICS: &[Topic] = &[
     Topic { name: "exit-codes", about: "Exit codes", file: "certctl-exit-codes.7", sections: &[] },
     Topic {
         name: "failures",
-        about: "How to be told of a certificate that fails",
+        about: "How to be alerted when a renewal fails",
         file: "certctl-failures.7",
         sections: &[],
     },
@@ -51,13 +51,13 @@ pub const TOPICS: &[Topic] = &[
     },
     Topic {
         name: "port-80",
-        about: "What to do where port 80 is in use",
+        about: "How to issue when port 80 is in use",
         file: "certctl-port-80.7",
         sections: &[],
     },
     Topic {
         name: "renewal",
-        about: "When a certificate is renewed, and how to try it",
+        about: "When a certificate is renewed, and how to test it",
         file: "certctl-renewal.7",
         sections: &[],
     },

@@ -43,20 +43,20 @@ use source::{refused, source};
 
 /// Show one certificate, from the state, a file or a server.
 ///
-/// Shows names, key, chain, trust and revocation; of a server, and with --ca-bundle, a terminal
-/// shows the verdict alone, and -o wide all of it. --exit-code exits with 8 if it is expired or
-/// revoked, as the CA or the state says, if its key, its Certificate, the server or the server's
-/// name does not match, or if --ca-bundle lacks its root.
+/// Shows names, key, chain, trust and revocation. For a server or with --ca-bundle, a terminal shows
+/// only the verdict, and -o wide shows everything. --exit-code exits with 8 if the certificate is
+/// expired or revoked, if its key, its Certificate, the server or the server's name does not match,
+/// or if --ca-bundle does not contain its root.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// A certificate or secret by name (`secret NAME` for a secret), a file with PEM or the manifest
-    /// of a Secret, `-` for standard input, or a TLS server, also as https://HOST.
+    /// A certificate by name, a secret as `secret NAME`, a file with PEM or the manifest of a Secret,
+    /// `-` for standard input, or a TLS server as HOST:PORT or https://HOST.
     #[arg(value_name = "NAME|FILE|-|HOST:PORT", required = true, num_args = 1..=2)]
     pub words: Vec<OsString>,
     /// Do not query the CA for revocation.
     #[arg(long)]
     pub offline: bool,
-    /// PEM file with the roots that clients have: shows whether they trust it.
+    /// PEM file with the roots of your clients; shows whether they trust the certificate.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
 }
@@ -66,10 +66,13 @@ impl VerbArgs for InspectArgs {
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
         Example::new("certctl inspect web", "Show the live certificate of the Certificate web."),
-        Example::new("certctl inspect www.example.com:443", "Show what a server presents."),
+        Example::new(
+            "certctl inspect www.example.com:443",
+            "Show the certificate that a server presents.",
+        ),
         Example::new(
             "certctl inspect www.example.com:443 --ca-bundle root.pem",
-            "Show whether clients that have this root of a private CA accept it.",
+            "Show whether clients with this root accept the certificate.",
         ),
         Example::new(
             "certctl inspect /etc/ssl/web.pem --offline",

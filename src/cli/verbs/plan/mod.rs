@@ -37,10 +37,11 @@ use crate::workspace::plan::{Item, Plan};
 use crate::workspace::unmanaged::without_manifest;
 use crate::workspace::{Request, Scope, Workspace, diagnostics};
 
-/// Show what `issue` would do, and why; changes nothing.
+/// Show the actions of `issue` and their reasons; changes nothing.
 ///
-/// Per certificate: the action, its reason, what differs, the solver of each name, the cost in
-/// orders, and what the CA's rate limits leave. Contacts no server. --exit-code exits with 10 if anything would change.
+/// For each certificate, it shows the action, its reason, the differences, the solver of each name,
+/// the cost in orders, and how much of the CA's rate limits is left. It contacts no server. With
+/// --exit-code, it exits with 10 if anything would change.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Manifests, folders of them, `-` for standard input, or names of known certificates.
@@ -52,8 +53,8 @@ impl VerbArgs for PlanArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl plan", "Show what the next run would do."),
-        Example::new("certctl plan web.yaml", "Show it for the Certificates of one file."),
+        Example::new("certctl plan", "Show the actions of the next run."),
+        Example::new("certctl plan web.yaml", "Show the actions for the Certificates of one file."),
     ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {

@@ -12,18 +12,17 @@ use crate::resource::GoDuration;
 
 /// Run `certctl issue` now and at every interval.
 ///
-/// For containers, and for hosts without cron.
-/// Each run is a separate process. SIGHUP starts a run; SIGTERM stops the current run cleanly
-/// and exits. Between runs, certctl keeps the HTTP-01 port open if the manifests need it.
-/// /healthz returns 503 if runs cannot do their work. /metrics has the state of the
-/// certificates, as printed by `status -o prometheus`.
+/// Use it in containers, and on hosts without cron.
+/// Each run is a separate process. SIGHUP starts a run. SIGTERM stops the current run cleanly and
+/// exits. If the manifests need the HTTP-01 port, certctl keeps it open between runs. /healthz
+/// returns 503 if runs cannot work. /metrics returns the output of `status -o prometheus`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Time from the start of one run to the start of the next
     #[arg(long, value_name = "DURATION", default_value = "1h", env = "CERTCTL_EVERY",
           hide_env_values = true, value_parser = positive_duration)]
     pub every: GoDuration,
-    /// Serve /healthz and /metrics at this loopback address, or at this path of a Unix socket
+    /// Serve /healthz and /metrics at this loopback address or Unix socket
     #[arg(long, value_name = "ADDR|PATH", env = "CERTCTL_SERVE", hide_env_values = true)]
     pub serve: Option<Endpoint>,
 }

@@ -39,15 +39,15 @@ use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 
 /// Show all certificates, or a summary of one.
 ///
-/// -o wide adds columns, -o yaml prints cert-manager's own kinds, --exit-code exits with 8 unless
-/// all are READY or RENEWING. OVERDUE: more than a tenth of the time between renewalTime and
-/// notAfter has gone without a renewal, whatever the reason. WAITING: an order waits, and no
-/// process works on it. INVALID: the manifest has an error. STATE DAMAGED: exit code 7. ARI in the
-/// column RENEWS: the CA suggested that time (RFC 9773).
+/// -o wide adds columns, and -o yaml prints cert-manager's own kinds. --exit-code exits with 8
+/// unless all are READY or RENEWING. OVERDUE means that more than a tenth of the time between
+/// renewalTime and notAfter has passed without a renewal. WAITING means that an order waits and no
+/// process works on it. INVALID means that the manifest has an error. STATE DAMAGED exits with 7.
+/// ARI in the column RENEWS means that the CA suggested the time (RFC 9773).
 #[derive(Debug, Args)]
 #[command(aliases = ["get", "list", "ls", "show", "certificates"])]
 pub struct StatusArgs {
-    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    /// A kind (certificate, issuer, order, challenge or request) and names [default: certificate]
     #[arg(value_name = "KIND|NAME")]
     pub words: Vec<OsString>,
 }
@@ -73,7 +73,7 @@ impl VerbArgs for StatusArgs {
 /// Show `status NAME` with everything: events, orders, revocations.
 #[derive(Debug, Args)]
 pub struct DescribeArgs {
-    /// certificate (may be left out), issuer, order, challenge or request; then names.
+    /// A kind (certificate, issuer, order, challenge or request) and names [default: certificate]
     #[arg(value_name = "KIND|NAME", required = true)]
     pub words: Vec<OsString>,
 }
@@ -82,7 +82,7 @@ impl VerbArgs for DescribeArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = false;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl describe web", "Show all that is known of a certificate."),
+        Example::new("certctl describe web", "Show everything about a certificate."),
         Example::new("certctl describe order web-1-1", "Show one order."),
     ];
 

@@ -32,8 +32,8 @@ pub(crate) use host::Host;
 pub enum TimerVerb {
     /// Print the files of a scheduler; installs nothing.
     ///
-    /// --systemd: a hardened service with its timer, and a service that runs hooks and reloads as
-    /// root. All run hourly, at a host-specific minute.
+    /// --systemd prints a hardened service with its timer, and a service that runs hooks and reloads
+    /// as root. All run hourly at a host-specific minute.
     Print(TimerPrintArgs),
 }
 
@@ -44,7 +44,7 @@ impl VerbArgs for TimerVerb {
         Example::new("certctl timer print --cron", "Print a file for /etc/cron.d."),
         Example::new(
             "certctl timer print --systemd --dir /etc/systemd/system",
-            "Write the units of systemd.",
+            "Write the systemd units.",
         ),
     ];
 
@@ -61,16 +61,16 @@ impl VerbArgs for TimerVerb {
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("scheduler").required(true)))]
 pub struct TimerPrintArgs {
-    /// systemd units.
+    /// Print systemd units.
     #[arg(long, group = "scheduler")]
     pub systemd: bool,
-    /// A file for /etc/cron.d; with --user and this user's name, lines for crontab -e.
+    /// Print a file for /etc/cron.d, or lines for crontab -e if --user names the current user.
     #[arg(long, group = "scheduler")]
     pub cron: bool,
-    /// A property list for launchd.
+    /// Print a property list for launchd.
     #[arg(long, group = "scheduler")]
     pub launchd: bool,
-    /// User that runs it [default: certctl for systemd, root for the others]
+    /// User that runs certctl [default: certctl for systemd, root for the others]
     #[arg(long, value_name = "USER", value_parser = user_name)]
     pub user: Option<String>,
     /// Write the files into this folder instead.
