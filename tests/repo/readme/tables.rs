@@ -5,6 +5,7 @@
 use certctl::cli::DOCUMENTS;
 use certctl::cli::args::VERBS;
 use certctl::cli::verbs::explain::code::codes;
+use certctl::cli::verbs::status::prometheus::METRICS;
 use certctl::cli::words::field::{Field, Kind, REQUIRED, Type, Used};
 use certctl::cli::words::field::{all, below, key_of, lego};
 use clap::Command;
@@ -45,6 +46,12 @@ pub(crate) fn tables() -> Vec<Table> {
             name: "codes",
             head: &["code", "meaning", "what to do"],
             rows: code_rows(),
+        },
+        Table {
+            page: METRIC_PAGE,
+            name: "metrics",
+            head: &["metric", "type", "meaning"],
+            rows: metric_rows(),
         },
         fields(MANIFESTS, "Certificate", Kind::Certificate, &["spec"]),
         fields(MANIFESTS, "Issuer", Kind::Issuer, &["spec", "spec.acme"]),
@@ -150,6 +157,12 @@ fn code_rows() -> Vec<Vec<String>> {
         .collect()
 }
 
+/// What `status -o prometheus` writes.
+fn metric_rows() -> Vec<Vec<String>> {
+    let rows = METRICS.iter();
+    rows.map(|row| vec![span(row.name), row.kind.to_owned(), cell(row.help)]).collect()
+}
+
 /// A bar would end the cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
@@ -202,6 +215,7 @@ fn as_markdown(text: &str) -> String {
 }
 
 const VERB_PAGE: &str = "docs/src/reference/verbs.md";
+const METRIC_PAGE: &str = "docs/src/reference/metrics.md";
 const CODE_PAGE: &str = "docs/src/reference/codes.md";
 const JSON_PAGE: &str = "docs/src/reference/json.md";
 const MANIFESTS: &str = "docs/src/reference/manifests.md";

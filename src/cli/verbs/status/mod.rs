@@ -12,7 +12,7 @@ mod noun;
 pub(in crate::cli) mod objects;
 mod overview;
 mod page;
-mod prometheus;
+pub mod prometheus;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -13,10 +13,39 @@ use crate::cli::exit::ExitCode;
 use crate::cli::words::state::undeployed;
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,
-    Order, SuggestedWindow, escape_for_stream,
+    SuggestedWindow, escape_for_stream,
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 use crate::workspace::{RequestCounts, RequestKind};
+
+/// A metric: what it is called, and where its samples come from.
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// `gauge` or `counter`.
+    pub kind: &'static str,
+    /// What it says.
+    pub help: &'static str,
+    samples: Samples,
+}
+
+/// Where the samples of a metric come from.
+enum Samples {
+    /// One for each certificate.
+    Certificate(fn(&CertificateView, Timestamp) -> i64),
+    /// Three for each certificate, of which one is 1.
+    Ready,
+    /// For each challenge of a current order one per state, of which one is 1.
+    Challenge,
+    /// Three for each issuer of a kind, of which one is 1.
+    Issuer(IssuerKind),
+    /// One of all that was added.
+    All(fn(&Exposition) -> i64),
+    /// One of the last run.
+    Run(fn(&LastRun, Timestamp) -> i64),
+    /// One for each kind of request of the last run.
+    Requests,
+}
 
 /// A run that has ended.
 pub(crate) struct LastRun {
@@ -38,8 +67,8 @@ struct Values {
     /// As text.
     labels: String,
     ready: ConditionStatus,
-    times: [i64; TIMES.len()],
-    numbers: [i64; NUMBERS.len()],
+    /// In the order of the metrics.
+    numbers: Vec<i64>,
 }
 
 /// One challenge of a current order.
@@ -60,94 +89,95 @@ impl Exposition {
         if !view.has_name() {
             return;
         }
+        let number = |metric: &Metric| match metric.samples {
+            Samples::Certificate(number) => Some(number(view, self.now)),
+            Samples::Ready
+            | Samples::Challenge
+            | Samples::Issuer(_)
+            | Samples::All(_)
+            | Samples::Run(_)
+            | Samples::Requests => None,
+        };
         self.values.push(Values {
-            labels: text_of(&certificate_labels(view)),
+            labels: certificate_labels(view),
             ready: readiness(view),
-            times: TIMES.map(|(_, _, time)| seconds(time(view))),
-            numbers: NUMBERS.map(|(_, _, number)| number(view, self.now)),
+            numbers: METRICS.iter().filter_map(number).collect(),
         });
         self.challenges.extend(challenges(view));
     }
 
-    /// Writes all families, one after the other; those of a run only after one.
+    /// Writes all families, one after the other; those of a run only after one. A part of a family
+    /// is written as soon as it is long: one of ten thousand certificates has megabytes.
     pub(crate) fn end<E>(
         self,
         issuers: &[IssuerView],
         run: Option<&LastRun>,
         mut write: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut ready = Family::new(
-            "certmanager_certificate_ready_status",
-            "The Ready condition of each certificate: 1 on the line that holds",
-        );
-        for Values { labels, ready: found, .. } in &self.values {
-            for (condition, word) in CONDITIONS {
-                let value = i64::from(*found == condition);
-                ready.line(&format!("condition=\"{word}\",{labels}"), value);
+        let mut column = 0;
+        for Metric { name, kind, help, samples } in METRICS {
+            let is_of_run = matches!(samples, Samples::Run(_) | Samples::Requests);
+            if is_of_run && run.is_none() {
+                continue;
             }
-            ready.pass(&mut write)?;
+            let mut text = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+            let mut line = |labels: &str, value: i64| {
+                let (open, close) = if labels.is_empty() { ("", "") } else { ("{", "}") };
+                // Writing into a string cannot fail.
+                _ = writeln!(text, "{name}{open}{labels}{close} {value}");
+                if text.len() > MOST_HELD {
+                    write(&text)?;
+                    text.clear();
+                }
+                Ok(())
+            };
+            match samples {
+                Samples::Certificate(_) => {
+                    for Values { labels, numbers, .. } in &self.values {
+                        line(labels, numbers.get(column).copied().unwrap_or_default())?;
+                    }
+                    column += 1;
+                }
+                Samples::Ready => {
+                    for Values { labels, ready, .. } in &self.values {
+                        for (condition, word) in CONDITIONS {
+                            let labels = format!("condition=\"{word}\",{labels}");
+                            line(&labels, i64::from(*ready == condition))?;
+                        }
+                    }
+                }
+                Samples::Challenge => self.challenge_states(&mut line)?,
+                Samples::Issuer(kind) => ready_issuers(issuers, *kind, &mut line)?,
+                Samples::All(value) => line("", value(&self))?,
+                Samples::Run(value) => {
+                    run.map_or(Ok(()), |run| line("", value(run, self.now)))?;
+                }
+                Samples::Requests => {
+                    for (kind, count) in run.iter().flat_map(|run| &run.requests) {
+                        let count = i64::try_from(*count).unwrap_or(i64::MAX);
+                        line(&request_labels(kind), count)?;
+                    }
+                }
+            }
+            write(&text)?;
         }
-        write(&ready.text)?;
-        for (at, (name, help, _)) in TIMES.iter().enumerate() {
-            self.family(name, help, |values| values.times.get(at), &mut write)?;
-        }
-        for (at, (name, help, _)) in NUMBERS.iter().enumerate() {
-            self.family(name, help, |values| values.numbers.get(at), &mut write)?;
-        }
-        self.challenge_states(&mut write)?;
-        write(&ready_issuers(issuers))?;
-        let mut invalid = Family::new(
-            "certctl_invalid_manifests",
-            "How many Certificates, and documents that cannot be read, have a mistake",
-        );
-        invalid.sample(&[], self.mistakes);
-        write(&invalid.text)?;
-        if let Some(run) = run {
-            write(&last_run(run, self.now))?;
-        }
-        let mut clock = Family::new(
-            "certmanager_clock_time_seconds_gauge",
-            "When these metrics were written, in seconds since the epoch",
-        );
-        clock.sample(&[], self.now.as_second());
-        write(&clock.text)
+        Ok(())
     }
-}
 
-impl Exposition {
-    fn family<E>(
+    fn challenge_states<E>(
         &self,
-        name: &str,
-        help: &str,
-        value: impl Fn(&Values) -> Option<&i64>,
-        write: &mut impl FnMut(&str) -> Result<(), E>,
+        line: &mut impl FnMut(&str, i64) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut family = Family::new(name, help);
-        for values in &self.values {
-            family.line(&values.labels, value(values).copied().unwrap_or_default());
-            family.pass(write)?;
-        }
-        write(&family.text)
-    }
-
-    /// For each challenge one sample per state, of which one is 1.
-    fn challenge_states<E>(&self, write: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-        let mut family = Family::new(
-            "certmanager_certificate_challenge_status",
-            "The state of each challenge of a current order: 1 on the line that holds",
-        );
         for ChallengeValues { labels, kind, state } in &self.challenges {
             let state = state.as_str();
             // A word of the CA that is not among the known ones has a line of its own.
             let unknown = (!STATES.contains(&state)).then_some(state);
             for word in STATES.iter().copied().chain(unknown) {
-                let others = [("status", word.to_owned()), ("type", kind.as_str().to_uppercase())];
-                let labels = format!("{labels},{}", text_of(&others));
-                family.line(&labels, i64::from(word == state));
+                let others = [("status", word), ("type", &kind.as_str().to_uppercase())];
+                line(&format!("{labels},{}", text_of(&others)), i64::from(word == state))?;
             }
-            family.pass(write)?;
         }
-        write(&family.text)
+        Ok(())
     }
 }
 
@@ -163,148 +193,72 @@ fn readiness(view: &CertificateView) -> ConditionStatus {
     }
 }
 
-/// Three samples for each Issuer and ClusterIssuer, of which one is 1: an issuer without an
-/// account is neither ready nor not.
-fn ready_issuers(views: &[IssuerView]) -> String {
-    let mut text = String::new();
-    for kind in [IssuerKind::Issuer, IssuerKind::ClusterIssuer] {
-        let name = format!("certmanager_{}_ready_status", kind.to_string().to_lowercase());
-        let help = format!("The Ready condition of each {kind}: 1 on the line that holds");
-        let mut family = Family::new(&name, &help);
-        for IssuerView { issuer, account } in views.iter().filter(|view| view.issuer.kind == kind) {
-            let is_registered = account.as_ref().is_some_and(|account| account.url.is_some());
-            let found =
-                if is_registered { ConditionStatus::True } else { ConditionStatus::Unknown };
-            for (condition, word) in CONDITIONS {
-                let mut labels =
-                    vec![("condition", word.to_owned()), ("name", issuer.metadata.name.clone())];
-                if kind == IssuerKind::Issuer {
-                    labels.push(("namespace", issuer.metadata.namespace.clone()));
-                }
-                family.sample(&labels, i64::from(found == condition));
+/// An issuer without an account is neither ready nor not.
+fn ready_issuers<E>(
+    views: &[IssuerView],
+    kind: IssuerKind,
+    line: &mut impl FnMut(&str, i64) -> Result<(), E>,
+) -> Result<(), E> {
+    for IssuerView { issuer, account } in views.iter().filter(|view| view.issuer.kind == kind) {
+        let is_registered = account.as_ref().is_some_and(|account| account.url.is_some());
+        let found = if is_registered { ConditionStatus::True } else { ConditionStatus::Unknown };
+        for (condition, word) in CONDITIONS {
+            let mut labels = vec![("condition", word), ("name", issuer.metadata.name.as_str())];
+            if kind == IssuerKind::Issuer {
+                labels.push(("namespace", &issuer.metadata.namespace));
             }
+            line(&text_of(&labels), i64::from(found == condition))?;
         }
-        text.push_str(&family.text);
     }
-    text
+    Ok(())
 }
 
-/// When the run ended, how, and what it sent to CAs.
-fn last_run(run: &LastRun, now: Timestamp) -> String {
-    let mut time = Family::new(
-        "certctl_last_run_timestamp_seconds",
-        "When the last run ended, in seconds since the epoch",
-    );
-    time.sample(&[], now.as_second());
-    let mut code = Family::new("certctl_last_run_exit_code", "The exit code of the last run");
-    code.sample(&[], run.code.number().into());
-    let mut requests = Family::counter(
-        "certmanager_http_acme_client_request_count",
-        "The requests of the last run to ACME servers; status 999: no answer",
-    );
-    for (RequestKind { host, method, is_renewal_info, status }, count) in &run.requests {
-        let mut labels = Vec::new();
-        if *is_renewal_info {
-            labels.push(("action", "get_renewal_info".to_owned()));
-        }
-        labels.extend([
-            ("host", host.clone()),
-            ("method", method.clone()),
-            ("scheme", "https".to_owned()),
-            ("status", status.to_string()),
-        ]);
-        requests.sample(&labels, i64::try_from(*count).unwrap_or(i64::MAX));
-    }
-    time.text + &code.text + &requests.text
+fn request_labels(kind: &RequestKind) -> String {
+    let action = kind.is_renewal_info.then_some(("action", "get_renewal_info"));
+    let labels = [
+        ("host", kind.host.as_str()),
+        ("method", &kind.method),
+        ("scheme", "https"),
+        ("status", &kind.status.to_string()),
+    ];
+    text_of(&action.into_iter().chain(labels).collect::<Vec<_>>())
 }
 
 /// The challenges of a current order.
 fn challenges(view: &CertificateView) -> Vec<ChallengeValues> {
     let Some(order) = view.order() else { return Vec::new() };
-    let challenges = order.challenges.iter().enumerate();
-    challenges
-        .map(|(index, challenge)| ChallengeValues {
-            labels: text_of(&challenge_labels(view, order, index, challenge)),
-            kind: challenge.spec.kind.clone(),
-            state: challenge.final_state().clone(),
-        })
-        .collect()
+    let values = |(index, challenge): (usize, &Challenge)| ChallengeValues {
+        labels: text_of(&[
+            ("domain", &challenge.spec.identifier.to_string()),
+            ("name", &challenge_name(order, index)),
+            ("namespace", &view.key.namespace),
+            ("processing", &challenge.is_processing().to_string()),
+            ("reason", &challenge.reason),
+        ]),
+        kind: challenge.spec.kind.clone(),
+        state: challenge.final_state().clone(),
+    };
+    order.challenges.iter().enumerate().map(values).collect()
 }
 
-fn certificate_labels(view: &CertificateView) -> [(&'static str, String); 5] {
+fn certificate_labels(view: &CertificateView) -> String {
     let issuer = view.issuer_ref();
     let group = issuer.map_or("", |issuer| issuer.group.as_str());
     let is_default = issuer.is_some() && group.is_empty();
-    [
-        ("issuer_group", if is_default { "cert-manager.io" } else { group }.to_owned()),
-        ("issuer_kind", issuer.map(|issuer| issuer.kind.to_string()).unwrap_or_default()),
-        ("issuer_name", issuer.map(|issuer| issuer.name.clone()).unwrap_or_default()),
-        ("name", view.key.name.clone()),
-        ("namespace", view.key.namespace.clone()),
-    ]
-}
-
-fn challenge_labels(
-    view: &CertificateView,
-    order: &Order,
-    index: usize,
-    challenge: &Challenge,
-) -> [(&'static str, String); 5] {
-    [
-        ("domain", challenge.spec.identifier.to_string()),
-        ("name", challenge_name(order, index)),
-        ("namespace", view.key.namespace.clone()),
-        ("processing", challenge.is_processing().to_string()),
-        ("reason", challenge.reason.clone()),
-    ]
+    text_of(&[
+        ("issuer_group", if is_default { "cert-manager.io" } else { group }),
+        ("issuer_kind", &issuer.map(|issuer| issuer.kind.to_string()).unwrap_or_default()),
+        ("issuer_name", issuer.map_or("", |issuer| issuer.name.as_str())),
+        ("name", &view.key.name),
+        ("namespace", &view.key.namespace),
+    ])
 }
 
 fn seconds(time: Option<Timestamp>) -> i64 {
     time.map_or(0, Timestamp::as_second)
 }
 
-/// The text of one family.
-struct Family {
-    name: String,
-    text: String,
-}
-
-impl Family {
-    /// Of gauges.
-    fn new(name: &str, help: &str) -> Self {
-        Self::of("gauge", name, help)
-    }
-
-    fn counter(name: &str, help: &str) -> Self {
-        Self::of("counter", name, help)
-    }
-
-    fn of(kind: &str, name: &str, help: &str) -> Self {
-        let text = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
-        Self { name: name.to_owned(), text }
-    }
-
-    fn sample(&mut self, labels: &[(&'static str, String)], value: i64) {
-        self.line(&text_of(labels), value);
-    }
-
-    fn line(&mut self, labels: &str, value: i64) {
-        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-        // Writing into a string cannot fail.
-        _ = writeln!(self.text, "{}{labels} {value}", self.name);
-    }
-
-    /// Writes what is there of a long text: one family of ten thousand certificates has megabytes.
-    fn pass<E>(&mut self, write: &mut impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
-        if self.text.len() > MOST_HELD {
-            write(&self.text)?;
-            self.text.clear();
-        }
-        Ok(())
-    }
-}
-
-fn text_of(labels: &[(&'static str, String)]) -> String {
+fn text_of(labels: &[(&'static str, &str)]) -> String {
     let labels = labels.iter().map(|(name, text)| format!("{name}=\"{}\"", escape(text)));
     labels.collect::<Vec<_>>().join(",")
 }
@@ -319,61 +273,71 @@ fn escape(text: &str) -> String {
 /// The longest text that is held back until more is there, in bytes.
 const MOST_HELD: usize = 64 << 10;
 
-type Time = fn(&CertificateView) -> Option<Timestamp>;
+const fn gauge(name: &'static str, help: &'static str, samples: Samples) -> Metric {
+    Metric { name, kind: "gauge", help, samples }
+}
 
-const TIMES: [(&str, &str, Time); 4] = [
-    (
+const fn of_certificate(
+    name: &'static str,
+    help: &'static str,
+    number: fn(&CertificateView, Timestamp) -> i64,
+) -> Metric {
+    gauge(name, help, Samples::Certificate(number))
+}
+
+/// All metrics, in the order in which they are written.
+pub const METRICS: &[Metric] = &[
+    gauge(
+        "certmanager_certificate_ready_status",
+        "The Ready condition of each certificate: 1 on the line that holds",
+        Samples::Ready,
+    ),
+    of_certificate(
         "certmanager_certificate_expiration_timestamp_seconds",
         "When the certificate expires, in seconds since the epoch; 0 when there is none",
-        |view| view.readable_leaf().map(|leaf| leaf.not_after),
+        |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_after)),
     ),
-    (
+    of_certificate(
         "certmanager_certificate_renewal_timestamp_seconds",
         "When the certificate is to be renewed, in seconds since the epoch; 0 for never",
-        |view| view.renewal_time,
+        |view, _| seconds(view.renewal_time),
     ),
-    (
+    of_certificate(
         "certmanager_certificate_not_before_timestamp_seconds",
         "When the certificate begins to be valid, in seconds since the epoch; 0 when there is none",
-        |view| view.readable_leaf().map(|leaf| leaf.not_before),
+        |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_before)),
     ),
-    (
+    of_certificate(
         "certmanager_certificate_not_after_timestamp_seconds",
         "When the certificate ceases to be valid, in seconds since the epoch; 0 when there is none",
-        |view| view.readable_leaf().map(|leaf| leaf.not_after),
+        |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_after)),
     ),
-];
-
-type Number = fn(&CertificateView, Timestamp) -> i64;
-
-/// Not from cert-manager.
-const NUMBERS: [(&str, &str, Number); 10] = [
-    (
+    of_certificate(
         "certctl_certificate_renewal_overdue",
         "1 when more than a tenth of the time from renewal to expiry has gone without a renewal",
         |view, _| i64::from(view.overdue.is_some()),
     ),
-    (
+    of_certificate(
         "certctl_certificate_failed_attempts",
         "How many issuances have failed in a row",
         |view, _| i64::from(view.failures()),
     ),
-    (
+    of_certificate(
         "certctl_certificate_failed",
         "1 while the last attempt is one that failed, whether or not it counts",
         |view, _| i64::from(view.failure().is_some()),
     ),
-    (
+    of_certificate(
         "certctl_certificate_last_failure_timestamp_seconds",
         "When the last attempt failed, in seconds since the epoch; 0 when it did not",
         |view, _| seconds(view.failure().and_then(|failure| failure.at)),
     ),
-    (
+    of_certificate(
         "certctl_certificate_pending_deploy",
         "1 while an output or a hook of the certificate in place has failed, or its output is lost",
         |view, _| i64::from(undeployed(view).is_some()),
     ),
-    (
+    of_certificate(
         "certctl_certificate_days_left",
         "Full days until the certificate expires; negative after that, 0 when there is none",
         |view, now| {
@@ -381,29 +345,70 @@ const NUMBERS: [(&str, &str, Number); 10] = [
             leaf.map_or(0, |leaf| now.duration_until(leaf.not_after).as_hours().div_euclid(24))
         },
     ),
-    (
+    of_certificate(
         "certctl_certificate_renewal_info_window_start_timestamp_seconds",
         "When the window starts in which the CA suggests to renew (ARI), in seconds since the \
          epoch; 0 when it suggests none",
         |view, _| seconds(suggested(view).map(|window| window.start)),
     ),
-    (
+    of_certificate(
         "certctl_certificate_renewal_info_window_end_timestamp_seconds",
         "When that window ends, in seconds since the epoch; 0 when the CA suggests none",
         |view, _| seconds(suggested(view).map(|window| window.end)),
     ),
-    (
+    of_certificate(
         "certctl_certificate_renewal_info_next_check_timestamp_seconds",
         "When the CA may be asked again when to renew, in seconds since the epoch; 0 when it was \
          not asked yet",
         |view, _| seconds(view.renewal_information().map(|known| known.next_check)),
     ),
-    (
+    of_certificate(
         "certctl_certificate_renewal_info_failed",
         "1 while the last question when to renew brought no usable window",
         |view, _| {
             i64::from(view.renewal_information().is_some_and(|known| known.last_error.is_some()))
         },
+    ),
+    gauge(
+        "certmanager_certificate_challenge_status",
+        "The state of each challenge of a current order: 1 on the line that holds",
+        Samples::Challenge,
+    ),
+    gauge(
+        "certmanager_issuer_ready_status",
+        "The Ready condition of each Issuer: 1 on the line that holds",
+        Samples::Issuer(IssuerKind::Issuer),
+    ),
+    gauge(
+        "certmanager_clusterissuer_ready_status",
+        "The Ready condition of each ClusterIssuer: 1 on the line that holds",
+        Samples::Issuer(IssuerKind::ClusterIssuer),
+    ),
+    gauge(
+        "certctl_invalid_manifests",
+        "How many Certificates, and documents that cannot be read, have a mistake",
+        Samples::All(|all| all.mistakes),
+    ),
+    gauge(
+        "certctl_last_run_timestamp_seconds",
+        "When the last run ended, in seconds since the epoch",
+        Samples::Run(|_, now| now.as_second()),
+    ),
+    gauge(
+        "certctl_last_run_exit_code",
+        "The exit code of the last run",
+        Samples::Run(|run, _| run.code.number().into()),
+    ),
+    Metric {
+        name: "certmanager_http_acme_client_request_count",
+        kind: "counter",
+        help: "The requests of the last run to ACME servers; status 999: no answer",
+        samples: Samples::Requests,
+    },
+    gauge(
+        "certmanager_clock_time_seconds_gauge",
+        "When these metrics were written, in seconds since the epoch",
+        Samples::All(|all| all.now.as_second()),
     ),
 ];
 
@@ -427,7 +432,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::resource::{Identifier, NamespacedName};
+    use crate::resource::{Identifier, NamespacedName, Order};
     use crate::store::samples;
 
     fn exposition(
@@ -523,12 +528,11 @@ mod tests {
         for value in
             ["", "plain", "a \"b\" c", "back\\slash\\", "two\nlines", "\\n\"}, =\n\\\"", "ü"]
         {
-            let mut family = Family::new("name", "help");
-            family.sample(&[("one", value.to_owned()), ("two", "2".to_owned())], -7);
             let labels = [("one", value), ("two", "2")];
+            let line = format!("name{{{}}} -7", text_of(&labels));
             let labels: Labels =
                 labels.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-            assert_eq!(parse(&family.text), [("name".to_owned(), labels, -7.0)], "{value:?}");
+            assert_eq!(sample(&line), ("name".to_owned(), labels, -7.0), "{value:?}");
         }
     }
 
@@ -588,7 +592,7 @@ mod tests {
             (kind("POST", 999), 3),
         ];
         let run = LastRun { code: ExitCode::Ca, requests: requests.into() };
-        let samples = parse(&last_run(&run, now));
+        let samples = parse(&exposition(&[], &[], Some(&run), now));
         let of = |family: &str| -> Vec<(String, f64)> {
             let those = samples.iter().filter(|(name, _, _)| name == family);
             let label_values =
@@ -606,6 +610,21 @@ mod tests {
         .map(|(label_values, count)| (label_values.to_owned(), count));
         assert_eq!(of("certmanager_http_acme_client_request_count"), expected);
         assert!(exposition(&[], &[], None, now).lines().all(|line| !line.contains("last_run")));
+    }
+
+    #[test]
+    fn each_metric_is_named_and_described_as_prometheus_asks() {
+        let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), METRICS.len());
+        for Metric { name, kind, help, .. } in METRICS {
+            let is_known = name.starts_with("certctl_") || name.starts_with("certmanager_");
+            assert!(is_name(name) && is_known, "{name}");
+            assert!(["gauge", "counter"].contains(kind), "{name}: {kind}");
+            let is_plain = !help.is_empty() && !help.contains(['\\', '\n']) && !help.ends_with('.');
+            assert!(is_plain, "{name}: {help}");
+            let is_time = help.contains("seconds since the epoch");
+            assert!(!is_time || name.contains("_seconds"), "{name}: {help}");
+        }
     }
 
     #[test]
