@@ -8,6 +8,7 @@
 
 mod file;
 mod key;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -22,6 +23,7 @@ use crate::cli::environment::Environment;
 use crate::manifest::Diagnostic;
 pub(super) use key::STATE_DIR;
 pub use key::{Entry, FILE, globals, keys};
+pub use schema::schema;
 
 /// The contents of `config.toml`.
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::builder::Resettable;
-use clap::{ArgAction, Args as _, Command};
+use clap::{Arg, ArgAction, Args as _, Command};
 
 use crate::cli::global::GlobalArgs;
 
@@ -24,10 +24,14 @@ pub fn globals() -> Command {
 
 /// The keys that there are, in the order of the flags; those for labs only are left out.
 pub fn keys() -> Vec<String> {
-    let command = globals();
-    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let keys = shown.filter_map(|arg| arg.get_long()).filter(|key| *key != CONFIG_DIR);
-    keys.map(str::to_owned).collect()
+    shown(&globals()).map(|(key, _)| key.to_owned()).collect()
+}
+
+/// The same with their flags.
+pub(super) fn shown(globals: &Command) -> impl Iterator<Item = (&str, &Arg)> {
+    let shown = globals.get_arguments().filter(|arg| !arg.is_hide_set());
+    let keys = shown.filter_map(|arg| Some((arg.get_long()?, arg)));
+    keys.filter(|(key, _)| *key != CONFIG_DIR)
 }
 
 /// Whether the flag takes no value.

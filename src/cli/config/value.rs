@@ -157,7 +157,7 @@ impl Reader<'_> {
         let nearest = nearest_by(key, keys.filter(|key| *key != CONFIG_DIR), |key| key);
         let mistake = self.mistake("E0301", at, key, "unknown key".to_owned());
         if let Some(nearest) = nearest {
-            return Diagnostic { suggestion: Some(format!("`{nearest}`")), ..mistake };
+            return Diagnostic { suggestion: Some(nearest.to_owned()), ..mistake };
         }
         let tree = (self.verbs)();
         let has_it = |verb: &&Command| verb.get_arguments().any(|arg| arg.get_long() == Some(key));
@@ -203,13 +203,13 @@ impl Reader<'_> {
 
 /// The TOML type of a flag.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+pub(super) enum Shape {
     Switch,
     Number,
     Text,
 }
 
-fn shape(arg: &Arg) -> Shape {
+pub(super) fn shape(arg: &Arg) -> Shape {
     let is_number = ["N", "PORT"].contains(&value_name(arg).as_str());
     let is_count = matches!(arg.get_action(), ArgAction::Count);
     if is_switch(arg.get_action()) {
@@ -231,7 +231,7 @@ fn expected(arg: &Arg) -> &'static str {
     }
 }
 
-fn is_list(arg: &Arg) -> bool {
+pub(super) fn is_list(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }
 

@@ -1,5 +1,5 @@
-//! `certctl schema`: JSON Schema (draft 7) of the manifests, for editors, and of what certctl
-//! prints with -o json, for programs.
+//! `certctl schema`: JSON Schema (draft 7) of the manifests and `config.toml`, for editors, and of
+//! what certctl prints with -o json, for programs.
 
 pub mod manifest;
 pub mod output;
@@ -9,18 +9,19 @@ mod tests;
 use clap::Args;
 
 use crate::cli::command_tree::Example;
+use crate::cli::config;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
 use crate::cli::words::field::Kind;
 
-/// Print the JSON Schema of the manifests or of the -o json output.
+/// Print the JSON Schema of manifests, config.toml or output.
 ///
 /// To use it, begin a file with `# yaml-language-server: $schema=certctl.schema.json`
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// certificate, issuer, clusterissuer, secret or output [default: all manifests]
+    /// certificate, issuer, clusterissuer, secret, config or output [default: all manifests]
     #[arg(value_name = "KIND")]
     pub kind: Option<String>,
 }
@@ -50,17 +51,15 @@ fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError>
     let refused = |word: &String| {
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         let message = format!("`{word}` is not a kind of manifest");
-        let hint = format_args!("kinds: {kinds}; and `output` for certctl's own output");
+        let hint = format_args!("kinds: {kinds}; `config` for config.toml; `output` for -o json");
         CliError::new(ExitCode::Usage, message).hinted(hint)
     };
     let schema = match &args.kind {
         None => manifest::any(),
-        Some(word) if word == OUTPUT => output::any(shell.documents),
+        Some(word) if word == "output" => output::any(shell.documents),
+        Some(word) if word == "config" => config::schema(),
         Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;
     Ok(Vec::new())
 }
-
-/// The argument for the schema of the outputs.
-const OUTPUT: &str = "output";

@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::words::field::{ANNOTATIONS, below, key_of, table};
 use crate::cli::words::field::{Choices, Field, Kind, REQUIRED, Type};
+use crate::resource::{Dns01Provider, SOLVER_GROUP};
+use crate::solver::dns01::{ConfigField, ConfigKind, WebhookProvider, webhook_providers};
 
 /// The schema of any manifest that certctl reads.
 ///
@@ -23,6 +25,7 @@ pub fn any() -> Value {
         .map(|name| json!({ "if": is_kind(name), "then": { "$ref": format!("#/definitions/{name}") } }))
         .collect();
     rules.push(other_kind());
+    definitions.extend(shared());
     json!({
         "$schema": DRAFT,
         "$id": id("manifest"),
@@ -40,12 +43,15 @@ pub fn of(kind: Kind) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("$schema".to_owned(), json!(DRAFT));
         fields.insert("$id".to_owned(), json!(id(&kind.name().to_ascii_lowercase())));
+        if matches!(kind, Kind::Issuer | Kind::ClusterIssuer) {
+            fields.insert("definitions".to_owned(), shared().into());
+        }
     }
     schema
 }
 
 /// Identifies a schema; nothing is fetched from there.
-fn id(name: &str) -> String {
+pub(in crate::cli) fn id(name: &str) -> String {
     format!("urn:certctl:v1:schema:{name}")
 }
 
@@ -134,6 +140,9 @@ fn object_of(kind: Kind) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("title".to_owned(), json!(kind.name()));
     }
+    if let Some(webhook) = schema.pointer_mut(WEBHOOK).and_then(Value::as_object_mut) {
+        webhook.insert("allOf".to_owned(), json!([{ "$ref": "#/definitions/webhook" }]));
+    }
     schema
 }
 
@@ -170,16 +179,64 @@ fn value_of(kind: Kind, field: &Field) -> Value {
         Type::TextMap => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         Type::Object => mapping(kind, field.path),
         Type::Objects => json!({ "type": "array", "items": mapping(kind, field.path) }),
-        Type::SecretRef => json!({
-            "type": "object",
-            "properties": { "name": { "type": "string" }, "key": { "type": "string" } },
-            "required": ["name"],
-            "additionalProperties": false,
-        }),
+        Type::SecretRef => secret_ref(),
         Type::Anything => json!({}),
     };
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("description".to_owned(), json!(field.rule));
+    }
+    schema
+}
+
+fn secret_ref() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "name": { "type": "string" }, "key": { "type": "string" } },
+        "required": ["name"],
+        "additionalProperties": false,
+    })
+}
+
+/// What the schemas of both kinds of issuers refer to. A webhook of certctl's names a provider that
+/// there is, and `config` has the fields of that.
+fn shared() -> Map<String, Value> {
+    let providers = webhook_providers();
+    // Those of cert-manager have fields of their own below dns01, and these two any config.
+    let mut names = vec!["exec", "http"];
+    names.extend(Dns01Provider::TABLES.iter().map(|(name, _)| *name));
+    names.extend(providers.iter().map(|provider| provider.name));
+    let is = |field: &str, value: &str| json!({ "properties": { field: { "const": value } }, "required": [field] });
+    let rules = providers.iter().map(|WebhookProvider { name, fields }| {
+        let properties: Map<String, Value> =
+            fields.iter().map(|field| (field.name.to_owned(), config_value(field))).collect();
+        let needed = fields.iter().filter(|field| field.kind.is_needed());
+        let config = strict(json!({
+            "type": "object",
+            "properties": properties,
+            "required": needed.map(|field| field.name).collect::<Vec<_>>(),
+            "additionalProperties": false,
+        }));
+        let then = json!({ "properties": { "config": config }, "required": ["config"] });
+        json!({ "if": is("solverName", name), "then": then })
+    });
+    let known = json!({ "properties": { "solverName": { "enum": names } } });
+    let all: Vec<Value> = std::iter::once(known).chain(rules).collect();
+    let webhook = json!({ "if": is("groupName", SOLVER_GROUP), "then": { "allOf": all } });
+    Map::from_iter([("webhook".to_owned(), webhook), ("secretRef".to_owned(), secret_ref())])
+}
+
+fn config_value(field: &ConfigField) -> Value {
+    let mut schema = match field.kind {
+        ConfigKind::Secret | ConfigKind::SecretIfAny | ConfigKind::Document => {
+            json!({ "$ref": "#/definitions/secretRef" })
+        }
+        ConfigKind::Text | ConfigKind::TextIfAny => json!({ "type": ["string", "number"] }),
+        ConfigKind::Flag => json!({ "type": "boolean" }),
+    };
+    if let Some(fields) = schema.as_object_mut()
+        && !field.meaning.is_empty()
+    {
+        fields.insert("description".to_owned(), json!(field.meaning));
     }
     schema
 }
@@ -216,6 +273,10 @@ fn annotations(kind: Kind) -> Value {
     }
     schema
 }
+
+/// Where the schema of an Issuer has that of a webhook.
+const WEBHOOK: &str = "/properties/spec/properties/acme/properties/solvers/items/properties/dns01\
+                       /properties/webhook";
 
 /// The kind of several manifests in one.
 const LIST: &str = "List";

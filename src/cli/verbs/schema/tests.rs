@@ -2,9 +2,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use toml::de::{DeTable, DeValue};
 
 use super::manifest::{any, of};
+use crate::cli::config;
 use crate::cli::words::field::Kind;
+use crate::solver::dns01::webhook_providers;
 
 /// What an editor shows: the place and the message of each mistake, without the rules above it.
 fn mistakes(schema: &Value, document: &Value) -> Vec<String> {
@@ -117,11 +120,80 @@ fn a_kind_of_another_group_is_none_of_ours_and_a_missing_one_is_a_mistake() {
     assert_eq!(mistakes(&any(), &empty).len(), 1, "{:?}", mistakes(&any(), &empty));
 }
 
+/// A value of TOML as JSON.
+fn json_of(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::Integer(number) => number.as_str().parse::<i64>().unwrap().into(),
+        DeValue::Boolean(is) => (*is).into(),
+        DeValue::String(text) => text.as_ref().into(),
+        DeValue::Array(items) => items.iter().map(|item| json_of(item.get_ref())).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_example_of_config_toml_fits_its_schema_and_a_mistake_does_not() {
+    let example = include_str!("../../../../examples/config.toml");
+    let settings = example.lines().filter_map(|line| line.strip_prefix('#'));
+    // Of these two only one may stand there.
+    let settings = settings.filter(|line| !line.starts_with([' ', 'q']));
+    let text = settings.collect::<Vec<_>>().join("\n");
+    let table = DeTable::parse(&text).unwrap();
+    let entries = table.get_ref().iter();
+    let example: Value =
+        entries.map(|(key, value)| (key.get_ref().to_string(), json_of(value.get_ref()))).collect();
+    let schema = config::schema();
+    assert_eq!(mistakes(&schema, &example), [""; 0]);
+    let known: BTreeSet<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    let shown: BTreeSet<&String> = example.as_object().unwrap().keys().collect();
+    assert_eq!(known.difference(&shown).collect::<Vec<_>>(), [&"quiet"]);
+    for wrong in [
+        json!({ "paralel": 4 }),
+        json!({ "parallel": "4" }),
+        json!({ "hooks": "never" }),
+        json!({ "exit-code": 1 }),
+        json!({ "config-dir": "/etc" }),
+        json!({ "verbose": 1, "quiet": 1 }),
+    ] {
+        assert_ne!(mistakes(&schema, &wrong), [""; 0], "{wrong}");
+    }
+}
+
+#[test]
+fn a_webhook_of_certctl_names_a_provider_with_the_fields_of_that() {
+    let issuer = |webhook: &Value| {
+        json!({
+            "apiVersion": "cert-manager.io/v1",
+            "kind": "Issuer",
+            "metadata": { "name": "le" },
+            "spec": { "acme": {
+                "server": "https://ca.example/directory",
+                "privateKeySecretRef": { "name": "le" },
+                "solvers": [{ "dns01": { "webhook": webhook } }],
+            } },
+        })
+    };
+    let of = |group: &str, name: &str, config: &Value| {
+        let webhook = json!({ "groupName": group, "solverName": name, "config": config });
+        mistakes(&any(), &issuer(&webhook))
+    };
+    for provider in webhook_providers() {
+        let example: Value = serde_yaml::from_str(&provider.entry("")).unwrap();
+        let webhook = &example[0]["dns01"]["webhook"];
+        assert_eq!(mistakes(&any(), &issuer(webhook)), [""; 0], "{webhook:#}");
+        let more = of("certctl", provider.name, &json!({ "colour": "red" }));
+        assert_ne!(more, [""; 0], "{}", provider.name);
+    }
+    assert_eq!(of("acme.example.com", "mine", &json!({ "a": 1 })), [""; 0]);
+    assert_eq!(of("certctl", "exec", &json!({ "command": "a" })), [""; 0]);
+    assert_eq!(of("certctl", "hetzer", &json!({})).len(), 1);
+}
+
 #[test]
 fn each_schema_has_a_name_of_its_own() {
-    let ids = Kind::ALL.map(of).into_iter().chain([any()]);
+    let ids = Kind::ALL.map(of).into_iter().chain([any(), config::schema()]);
     let ids: BTreeSet<String> = ids.map(|one| one["$id"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(ids.len(), 5, "{ids:?}");
+    assert_eq!(ids.len(), 6, "{ids:?}");
     assert!(ids.contains("urn:certctl:v1:schema:manifest"), "{ids:?}");
 }
 
