@@ -45,7 +45,7 @@ fn a_refused_registration_leads_on() {
     world
         .run(&["account", "register", "ca"])
         .ends_in(5)
-        .says("  cause     the CA requires an external account binding, or an e-mail address beside it\n")
+        .says("  cause     the CA requires an external account binding\n")
         .says("  try       certctl check acme ca\n");
     // Of a CA that gives no answer, too.
     let issuer = world.issuer().to_string().replace(&world.ca.directory_url(), UNANSWERED);

@@ -276,7 +276,7 @@ fn a_selector_shows_the_certificates_with_mistakes_that_it_matches() {
 fn a_named_certificate_that_was_never_issued_is_said_to_have_nothing_to_deploy() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let run = world.run(&["deploy", "web"]).ends_in(0);
-    assert_eq!(run.stderr, "default/web: nothing is issued yet\n");
+    assert_eq!(run.stderr, "warning: web: nothing is issued yet\n  try: certctl issue web\n");
     world.run(&["deploy"]).says_nothing();
 }
 
@@ -390,7 +390,10 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
 fn a_certificate_that_was_never_issued_has_nothing_to_forget() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let place = world.path("config/web.yaml").display().to_string();
-    let run = world.run(&["forget", "web"]).ends_in(3).says("web: nothing is issued for it");
+    let run = world
+        .run(&["forget", "web"])
+        .ends_in(3)
+        .says("web: nothing is issued yet; its manifest is ");
     run.says(&place).says("try: remove the manifest\n");
     world.run(&["forget", "wbe"]).ends_in(3).says("`wbe` not found");
 }

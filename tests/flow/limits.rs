@@ -97,7 +97,7 @@ fn a_paused_account_is_a_failure_with_the_whole_url() {
     let kind = ProblemType::RateLimited;
     let paused = Fault::Problem { status: 429, kind, detail, retry_after: None };
     world.fault(Rule::always(paused).on(RequestKind::NewOrder));
-    world.issue().ends_in(5).says(&url).says("visit the page");
+    world.issue().ends_in(5).says(&url).says("open the page");
     let record = world.state().record("a");
     assert_eq!(record.status.failed_issuance_attempts, Some(1));
     assert_eq!(record.last_failure.unwrap().class, FailureClass::Ca);

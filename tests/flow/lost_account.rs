@@ -89,7 +89,7 @@ fn a_ca_that_forgets_again_and_again_is_a_failure_and_no_loop() {
     let world = with_an_account();
     let before = world.sent(RequestKind::NewAccount);
     world.fault(Rule::always(Fault::ForgetAccounts).on(RequestKind::NewOrder));
-    let words = "which was registered again in this run";
+    let words = "this run registered it again";
     world.issue().ends_in(5).says(words).says("attempt 1");
     assert_eq!(attempts(&world, "web"), Some(1));
     // The first order of `first`, and two tries of `web`; looked for, and registered.

@@ -145,9 +145,7 @@ fn standard_input_is_a_manifest_too() {
     let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
     let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let config = world.path("config");
-    let kept = format!("for renewals, put it into a file in {}\n", config.display());
-    finish(child).ends_in(0).says(&kept);
+    finish(child).ends_in(0).says("standard input is not stored; put the manifest into a file");
     world.state().published("web");
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(page.contains("NO MANIFEST - its manifest was read from standard input"), "{page}");
@@ -173,15 +171,9 @@ fn a_file_that_is_no_document_of_the_state_is_passed_over_and_told_of() {
     // What a killed run left goes.
     world.write(&format!("state/{folder}/orders/.tmp-1"), "");
     world.issue().says_nothing();
-    let run = world.run(&["issue", "-v"]).ends_in(0);
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     for file in ["requests/01.json", "requests/note\\u{1b}.txt", "orders/1.json"] {
         let path = format!("{folder}/{file}");
-        assert!(
-            run.stderr.contains(&format!("warning: {path} is not a state document")),
-            "{}",
-            run.stderr
-        );
         assert!(page.contains(&format!("- {path}\n")), "{page}");
     }
     assert!(!page.contains(".tmp-1") && !page.contains("1-1.json"), "{page}");
@@ -199,18 +191,6 @@ fn a_file_without_a_certificate_is_named() {
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
     let nothing = "no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
     assert_eq!(run.stderr, format!("warning[W0401]: {nothing}\n  --> {empty}\n"));
-}
-
-#[test]
-fn a_certificate_that_moved_to_another_file_is_reported_once() {
-    let (world, file) = issued_from_a_file();
-    let there = world.path("site/there.yaml");
-    fs::rename(&file, &there).unwrap();
-    let words = ["issue", there.to_str().unwrap()];
-    let moved =
-        format!("web its manifest is {} now, no longer {}", there.display(), file.display());
-    world.run(&words).ends_in(0).says(&moved);
-    world.run(&words).ends_in(0).says_nothing();
 }
 
 #[test]

@@ -35,7 +35,7 @@ use crate::engine::{Force, Goal, Task};
 use crate::manifest::{Diagnostic, Loaded, SecretSource, Source, is_gone};
 use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
-    AccountIdentity, CertificateRecord, FailureClass, Finding, GoDuration, Obstacle, Severity,
+    AccountIdentity, CertificateRecord, FailureClass, Finding, Fix, GoDuration, Obstacle, Severity,
 };
 use crate::store::{OpenMode, StateDirectory};
 use crate::trust::quoted;
@@ -497,8 +497,10 @@ pub(crate) async fn work_on(
     let now = SystemClock.now();
     let mut endings = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
-    if verb == "issue" {
-        shell.print_findings(&later_runs(shell, request, &ended));
+    match verb {
+        "issue" => shell.print_findings(&later_runs(shell, request, &ended)),
+        "deploy" if !request.is_empty() => shell.print_findings(&not_issued(&ended)),
+        _ => {}
     }
     let revoked = if owed {
         Box::pin(revocations::finish(shell, workspace, None, verb)).await?
@@ -539,6 +541,16 @@ async fn alert_of_others(
         },
         |left| left.unreported > 0,
     )
+}
+
+/// Those of which there is nothing to deploy.
+fn not_issued(ended: &[Report]) -> Vec<Finding> {
+    let absent = ended.iter().filter(|end| end.error.is_none() && end.not_after.is_none());
+    let found = absent.map(|end| {
+        let found = Obstacle::new("nothing is issued yet").with(Fix::Issue(Some(end.key())));
+        Finding::warning(&short(&end.key()), found)
+    });
+    found.collect()
 }
 
 /// What a person with a first certificate lacks for its renewal: a manifest that stays, and what starts

@@ -188,7 +188,7 @@ fn the_name_leads_to_another_server() {
     run.says("wrong status code '404'").says("no such page here").says("127.0.0.2");
     assert_eq!(world.sent(RequestKind::Challenge), 0, "the challenge is not accepted");
     let check = world.run(&["check", "http", "web.example.test"]).ends_in(4).stdout;
-    assert!(check.contains("this host does not receive the correct response"), "{check}");
+    assert!(check.contains("wrong status code '404', expected '200' (127.0.0.2)"), "{check}");
 }
 
 #[test]
