@@ -7,16 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::key::{FILE, globals, shown};
 use super::value::{Shape, is_list, shape};
-use crate::cli::verbs::schema::manifest::{DRAFT, id};
 
-/// The schema of the file.
+/// The schema of the file, without its draft and id.
 pub fn schema() -> Value {
     let command: Command = globals();
     let properties: Map<String, Value> =
         shown(&command).map(|(key, arg)| (key.to_owned(), property(arg))).collect();
     json!({
-        "$schema": DRAFT,
-        "$id": id("config"),
         "title": FILE,
         "type": "object",
         "properties": properties,

@@ -57,7 +57,7 @@ fn schema(args: &SchemaArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError>
     let schema = match &args.kind {
         None => manifest::any(),
         Some(word) if word == "output" => output::any(shell.documents),
-        Some(word) if word == "config" => config::schema(),
+        Some(word) if word == "config" => manifest::named(config::schema(), "config"),
         Some(word) => manifest::of(Kind::parse(word).ok_or_else(|| refused(word))?),
     };
     shell.output.data(&format!("{schema:#}\n"))?;

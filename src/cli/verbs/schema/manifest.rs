@@ -41,11 +41,18 @@ pub fn any() -> Value {
 pub fn of(kind: Kind) -> Value {
     let mut schema = strict(object_of(kind));
     if let Some(fields) = schema.as_object_mut() {
-        fields.insert("$schema".to_owned(), json!(DRAFT));
-        fields.insert("$id".to_owned(), json!(id(&kind.name().to_ascii_lowercase())));
         if matches!(kind, Kind::Issuer | Kind::ClusterIssuer) {
             fields.insert("definitions".to_owned(), shared().into());
         }
+    }
+    named(schema, &kind.name().to_ascii_lowercase())
+}
+
+/// A schema with its draft and id.
+pub(in crate::cli) fn named(mut schema: Value, name: &str) -> Value {
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("$schema".to_owned(), json!(DRAFT));
+        fields.insert("$id".to_owned(), json!(id(name)));
     }
     schema
 }
