@@ -77,7 +77,7 @@ impl CliError {
         Message::new(Level::Error, text, &self.message)
             .with("class", self.code.word())
             .with("exit_code", self.code.number())
-            .with_some("hint", hint.map(Hint::to_string))
+            .with_some("hint", hint.map(Hint::lines))
     }
 }
 
@@ -89,14 +89,15 @@ pub(crate) struct ErrorDocument<'a> {
     class: &'a str,
     exit_code: u8,
     message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
+    /// What to do next: commands, or one sentence.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hint: Vec<String>,
 }
 
 impl<'a> ErrorDocument<'a> {
     pub(crate) fn of(error: &'a CliError) -> Self {
         let CliError { code, message, hint, .. } = error;
-        let hint = hint.as_ref().map(Hint::to_string);
+        let hint = hint.as_ref().map(Hint::lines).unwrap_or_default();
         Self { class: code.word(), exit_code: code.number(), message, hint }
     }
 }

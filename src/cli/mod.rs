@@ -42,6 +42,7 @@ pub mod words;
 use std::ffi::OsString;
 use std::rc::Rc;
 
+use clap::error::{ContextKind, ContextValue};
 use jiff::Timestamp;
 
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -75,8 +76,8 @@ verbs::schema::output::documents! {
     OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
     OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
     OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
-    OURS "Account", "`account show ISSUER`.": AccountDocument<'_>;
-    OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument<'_>>>;
+    OURS "Account", "`account show ISSUER`.": AccountDocument;
+    OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument>>;
     OURS "Inspection", "`inspect`: one certificate.": verbs::inspect::Report;
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
     OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
@@ -248,13 +249,13 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
     };
     if refusal.use_stderr() {
         let plain = rendered.to_string();
-        let (message, hint) = plain.split_once("\n\n").unwrap_or((&plain, ""));
+        let (message, _) = plain.split_once("\n\n").unwrap_or((&plain, ""));
         let message = message.strip_prefix("error: ").unwrap_or(message);
         let code = ExitCode::Usage;
         let record = Message::new(Level::Error, text(output.talk_has_color()), message)
             .with("class", code.word())
             .with("exit_code", code.number())
-            .with_some("hint", Some(hint.trim()).filter(|hint| !hint.is_empty()));
+            .with_some("hint", Some(meant(refusal)).filter(|words| !words.is_empty()));
         output.print(&record);
         return code;
     }
@@ -266,6 +267,21 @@ fn refuse(refusal: &clap::Error, output: &mut Output) -> ExitCode {
             error.code
         }
     }
+}
+
+/// The words that clap takes to be meant.
+fn meant(refusal: &clap::Error) -> Vec<String> {
+    let kinds =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let mut words = Vec::new();
+    for found in kinds.into_iter().filter_map(|kind| refusal.get(kind)) {
+        if let ContextValue::String(word) = found {
+            words.push(word.clone());
+        } else if let ContextValue::Strings(several) = found {
+            words.extend(several.iter().cloned());
+        }
+    }
+    words
 }
 
 #[cfg(test)]

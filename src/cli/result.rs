@@ -28,7 +28,6 @@ pub(crate) struct Forgotten {
     /// The Certificate, as `namespace/name`.
     pub(crate) certificate: String,
     /// The folder of its files, when they stay.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<String>,
     /// The output folders in which copies of its key and certificate stay.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -39,14 +38,12 @@ pub(crate) struct Forgotten {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Revoked {
     /// The Certificate that it belongs to, as `namespace/name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) certificate: Option<String>,
     /// Lower-case hexadecimal.
     pub(crate) serial: String,
     pub(crate) reason: RevocationReason,
     pub(crate) state: RevokedState,
     /// Why it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// Where copies of it and its key stay in output folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -89,7 +89,7 @@ pub struct Diagnostic {
     pub column: usize,
     /// Column behind the last character on that line.
     pub end_column: usize,
-    /// Suggested correction.
+    /// The value that was probably meant, as it would be written.
     pub suggestion: Option<String>,
     /// Additional help text, without "help:".
     pub help: Option<String>,
@@ -183,11 +183,11 @@ impl Diagnostic {
             parts.push((Mark::Source, source));
             parts.push((Mark::Caret, "^".repeat(length)));
             if let Some(suggestion) = suggestion {
-                _ = write!(rest, " did you mean {suggestion}?");
+                _ = write!(rest, " did you mean `{suggestion}`?");
             }
             rest.push('\n');
         } else if let Some(suggestion) = suggestion {
-            _ = writeln!(rest, "{gutter}= did you mean {suggestion}?");
+            _ = writeln!(rest, "{gutter}= did you mean `{suggestion}`?");
         }
         if let Some(help) = help {
             _ = writeln!(rest, "{gutter}= help: {}", printable(help));
@@ -279,7 +279,7 @@ struct Report<'a> {
     /// Path of the field, such as `spec.dnsNames[0]`.
     path: &'a str,
     message: &'a str,
-    /// Suggested correction.
+    /// The value that was probably meant.
     suggestion: Option<&'a str>,
 }
 
@@ -404,7 +404,7 @@ mod tests {
             end_column,
             field: "spec.dnsName".into(),
             source_line: Some(source.into()),
-            suggestion: Some("`dnsNames`".into()),
+            suggestion: Some("dnsNames".into()),
             help: Some("its fields: dnsNames, secretName".into()),
             blocks: Blocks::Document,
             ..Diagnostic::about_file(
@@ -473,7 +473,7 @@ mod tests {
             "{\"code\":\"E0102\",\"severity\":\"error\",\"file\":\"web.yaml\",\"line\":9,\
              \"column\":3,\"endColumn\":10,\"path\":\"spec.dnsName\",\
              \"message\":\"unknown field `dnsName` in Certificate.spec\",\
-             \"suggestion\":\"`dnsNames`\"}"
+             \"suggestion\":\"dnsNames\"}"
         );
     }
 }

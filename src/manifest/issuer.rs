@@ -130,13 +130,13 @@ fn server_url(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<String> {
              spec.acme.server field to \"{v2}\""
         );
         let draft = Draft::error("E0105", field.span(), &field.path, message);
-        sink.add(draft.suggest(Some(format!("`{v2}`"))));
+        sink.add(draft.suggest(Some((*v2).to_owned())));
         return None;
     }
     if let Some((_, directory)) = HOMES.iter().find(|(home, _)| *home == stem) {
         let message = "this is not the URL of the CA's directory";
         let draft = Draft::warning("W0305", field.span(), &field.path, message);
-        sink.add(draft.suggest(Some(format!("`{directory}`"))));
+        sink.add(draft.suggest(Some((*directory).to_owned())));
     }
     match https_fault(&text) {
         None => Some(text),

@@ -104,7 +104,7 @@ pub(crate) fn dns_name(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<DnsName
             let message = format!("invalid host name `{}`: {reason}", short(&text));
             let host = host_of(&text).filter(|host| host.parse::<DnsName>().is_ok());
             let draft = Draft::error("E0109", field.span(), &field.path, message);
-            sink.add(draft.suggest(host.map(|host| format!("`{host}`"))));
+            sink.add(draft.suggest(host.map(str::to_owned)));
             None
         }
     }

@@ -256,7 +256,7 @@ fn wrong_version(api_version: &str) -> Wrong {
         code: "E0106",
         field: "apiVersion",
         message: format!("unsupported apiVersion `{}`: use cert-manager.io/v1", short(api_version)),
-        suggestion: Some("`cert-manager.io/v1`".to_owned()),
+        suggestion: Some("cert-manager.io/v1".to_owned()),
     }
 }
 

@@ -594,8 +594,8 @@ impl Check<'_> {
         };
         let in_reach = || issuers().filter(is_near);
         if let Some(near) = nearest_by(name, in_reach(), |issuer| &issuer.metadata.name) {
-            let suggested = format!("`{}` ({})", near.metadata.name, place(&near.origin));
-            return sink.add(draft.suggest(Some(suggested)));
+            let draft = draft.suggest(Some(near.metadata.name.clone()));
+            return sink.add(draft.help(format!("it is in {}", place(&near.origin))));
         }
         let same_name = || issuers().filter(|issuer| issuer.metadata.name == *name);
         let reachable = |issuer: &&Issuer| {
@@ -603,8 +603,9 @@ impl Check<'_> {
                 || issuer.metadata.namespace == self.certificate.metadata.namespace
         };
         if let Some(other) = same_name().find(reachable) {
-            let suggested = format!("kind: {} ({})", other.kind, place(&other.origin));
-            return sink.add(draft.suggest(Some(suggested)));
+            let (kind, at) = (other.kind, place(&other.origin));
+            return sink
+                .add(draft.help(format!("there is a {kind} of that name ({at}): kind: {kind}")));
         }
         if let Some(other) = same_name().next() {
             let namespace = &other.metadata.namespace;

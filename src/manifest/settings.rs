@@ -26,7 +26,7 @@ pub(crate) fn settings(object: &Node, sink: &mut Sink<'_>) -> Settings {
                 KEYS.iter().map(|key| format!("{ANNOTATION_PREFIX}{key}")).collect();
             let suggestion = nearest(key, KEYS.iter().copied())
                 .or_else(|| KEYS.iter().find(|known| is_part(known, key)).map(ToString::to_string))
-                .map(|key| format!("`{ANNOTATION_PREFIX}{}`", key.trim_matches('`')));
+                .map(|key| format!("{ANNOTATION_PREFIX}{key}"));
             let message = format!("unknown annotation `{}`", short(&entry.key));
             let full: Vec<&str> = full.iter().map(String::as_str).collect();
             let draft = Draft::error("E0111", entry.key_span, "metadata.annotations", message);

@@ -60,7 +60,7 @@ fn selector(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Selector> {
             if name == "dnsZones" && found.is_wildcard() {
                 let message = "a zone contains all names below it, and is written without `*.`";
                 let draft = Draft::warning("W0304", item.span(), &item.path, message);
-                sink.add(draft.suggest(Some(format!("`{}`", found.base()))));
+                sink.add(draft.suggest(Some(found.base().to_string())));
             }
             Some(found)
         };

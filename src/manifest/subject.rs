@@ -70,7 +70,7 @@ pub(crate) fn names(fields: &mut Fields<'_>, sink: &mut Sink<'_>) -> Names {
         let Some(text) = item.text(sink) else { continue };
         let Ok(address) = text.parse::<IpAddr>() else {
             let bare = text.trim_matches(['[', ']']);
-            let address = bare.parse::<IpAddr>().ok().map(|address| format!("`{address}`"));
+            let address = bare.parse::<IpAddr>().ok().map(|address| address.to_string());
             let draft = Draft::error("E0105", item.span(), &item.path, "invalid IP address");
             sink.add(draft.suggest(address));
             continue;

@@ -3,9 +3,9 @@
 /// Minimum Jaro-Winkler similarity.
 const ALIKE: f64 = 0.8;
 
-/// The word most similar to `text`, in backticks, if one is similar enough.
+/// The word most similar to `text`, if one is similar enough.
 pub(crate) fn nearest<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<String> {
-    nearest_by(text, words, |word| word).map(|word| format!("`{word}`"))
+    nearest_by(text, words, |word| word).map(str::to_owned)
 }
 
 /// The item whose word is most similar to `text`.
@@ -44,10 +44,10 @@ mod tests {
     fn the_most_alike_word_is_meant() {
         let words = ["dnsNames", "dnsZones", "duration", "commonName", "type"];
         for (text, suggested) in [
-            ("dnsName", Some("`dnsNames`")),
-            ("dnsnames", Some("`dnsNames`")),
-            ("comonName", Some("`commonName`")),
-            ("tyep", Some("`type`")),
+            ("dnsName", Some("dnsNames")),
+            ("dnsnames", Some("dnsNames")),
+            ("comonName", Some("commonName")),
+            ("tyep", Some("type")),
             ("zzz", None),
             ("", None),
         ] {

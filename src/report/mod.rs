@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::controller::Deferral;
 use crate::engine::{self, Ended, Evidence, Issued};
 use crate::resource::{
-    CertificateRecord, CheckReport, Failure, FailureClass, Fix, NamespacedName, Reason,
+    CertificateRecord, CheckReport, Failure, FailureClass, Fix, NamespacedName, Problem, Reason,
     RevokedCertificate, Rfc3339, Spent, rfc3339,
 };
 
@@ -22,35 +22,25 @@ pub struct Report {
     pub name: String,
     pub ending: Ending,
     /// cert-manager's reason of a failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// Why the run ended this way, when nothing failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub not_after: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub renewal_time: Option<Rfc3339>,
     /// The paths that servers read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The pending order that the next run continues.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
     /// The last self-check report of each challenge of that order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_issuance_attempts: Option<u32>,
     /// The earliest time of the next attempt; without it, the next run tries.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub next_attempt: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
     /// Why the files are not deployed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub deploy_error: Option<Fault>,
     #[serde(skip)]
     pub details: Details,
@@ -105,15 +95,17 @@ pub struct Fault {
     /// Decides the exit code.
     pub class: FailureClass,
     pub message: String,
+    /// The CA's problem document, if it sent one.
+    pub problem: Option<Problem>,
     /// The failure with its cause; missing while an order is only overdue.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub failure: Option<Failure>,
 }
 
 impl Fault {
     fn of(failure: &Failure) -> Self {
-        let message = failure.to_string();
-        Self { class: failure.class, message, failure: Some(failure.clone()) }
+        let (message, problem) = (failure.to_string(), failure.cause.problem().cloned());
+        Self { class: failure.class, message, problem, failure: Some(failure.clone()) }
     }
 }
 
@@ -243,6 +235,7 @@ impl Report {
                 self.error = urgent.map(|class| Fault {
                     class,
                     message: message.clone(),
+                    problem: None,
                     failure: self.details.evidence.last_failure.clone(),
                 });
                 self.message = Some(message);
@@ -262,6 +255,7 @@ impl Report {
                 self.error = overdue.then(|| Fault {
                     class: FailureClass::Validation,
                     message: why.clone(),
+                    problem: None,
                     failure: None,
                 });
                 let orders = self.details.evidence.order.iter();

@@ -21,9 +21,11 @@ pub struct Finding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    #[serde(rename = "ok")]
     Well,
     /// It works, and deserves a look.
     Warning,
+    #[serde(rename = "failed")]
     Wrong,
     /// It could not be looked at.
     Unknown,

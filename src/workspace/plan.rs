@@ -55,21 +55,17 @@ pub struct Item {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<Spent>,
     /// The pending order that would be continued.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
     /// Challenges of earlier runs that would be cleaned up.
     #[serde(skip_serializing_if = "is_zero")]
     pub clean_ups: usize,
     /// When the live certificate ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::resource::DateTime>")]
     pub not_after: Option<Timestamp>,
     /// When renewal is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::resource::DateTime>")]
     pub renewal_time: Option<Timestamp>,
     /// The window in which the CA suggests to renew (ARI).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub suggested_window: Option<SuggestedWindow>,
     /// Whether `renewal_time` is of that window.
     #[serde(skip)]
@@ -86,13 +82,11 @@ pub struct Course {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Word>,
     /// cert-manager's reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     /// cert-manager's message, or a description of the action.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// Why the action is delayed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<Wait>,
 }
 
@@ -191,7 +185,6 @@ impl From<Action> for Word {
 #[serde(rename_all = "camelCase")]
 pub struct Wait {
     /// Until when.
-    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<crate::resource::DateTime>")]
     pub until: Option<Timestamp>,
     /// The holder of the lock, or the event.
@@ -207,7 +200,6 @@ pub struct Name {
     /// `http-01`, `dns-01`, or `none`.
     pub solver: &'static str,
     /// The DNS provider, for dns-01.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::support::{CertificateYaml, World};
 fn url(world: &World) -> String {
     let shown = world.run(&["account", "show", "-o", "json"]).ends_in(0).stdout;
     let list: Value = serde_json::from_str(&shown).unwrap();
-    list["items"][0]["account"]["url"].as_str().unwrap_or_default().to_owned()
+    list["items"][0]["uri"].as_str().unwrap_or_default().to_owned()
 }
 
 #[test]

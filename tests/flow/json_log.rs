@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use certctl::rehearsal::{Fault, Rule};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, Run, World};
 
@@ -96,7 +96,7 @@ fn what_stops_a_run_before_it_begins_is_an_object_too() {
     let usage = json(&world, &["isue"]);
     let usage = lines(&usage).remove(0);
     assert_eq!(usage["message"], "unrecognized subcommand 'isue'");
-    assert!(usage["hint"].as_str().is_some_and(|hint| hint.contains("'issue'")), "{usage}");
+    assert_eq!(usage["hint"], json!(["issue"]), "what was meant, without a sentence");
 }
 
 #[test]

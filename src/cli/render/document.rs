@@ -1,6 +1,7 @@
 //! The output of a verb for programs: an object with `apiVersion` and `kind`, as JSON or YAML.
 //!
-//! Contract: nothing else is printed as JSON or YAML with -o. A type is a [`Document`] by its row in
+//! Contract: nothing else is printed as JSON or YAML with -o. A field without a value is left out, it
+//! is never null. A type is a [`Document`] by its row in
 //! the list of `cli`, and its schema is made from the type: what is printed and what `certctl schema
 //! output` says cannot differ.
 
@@ -124,12 +125,23 @@ impl Listed {
 
 fn encoded(object: &impl Serialize, format: Format) -> serde_json::Result<String> {
     // Made into a value first, so that keys stand in the order of the alphabet.
-    let value = serde_json::to_value(object)?;
+    let mut value = serde_json::to_value(object)?;
+    drop_nulls(&mut value);
     let json = format!("{value:#}\n");
     if format == Format::Yaml {
         yaml::document(&value)
     } else {
         Ok(escape_json(&json).into_owned())
+    }
+}
+
+/// Takes out the fields that have no value.
+fn drop_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(drop_nulls);
+    } else if let Value::Array(items) = value {
+        items.iter_mut().for_each(drop_nulls);
     }
 }
 
@@ -176,6 +188,13 @@ const KIND: &str = "kind";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_field_without_a_value_is_left_out() {
+        let value = json!({ "a": null, "b": [{ "c": null, "d": 1 }, { "e": {} }] });
+        let expected = json!({ "b": [{ "d": 1 }, { "e": {} }] });
+        assert_eq!(encoded(&value, Format::Json).unwrap(), format!("{expected:#}\n"));
+    }
 
     #[test]
     fn json_has_no_character_that_steers_a_terminal() {

@@ -76,7 +76,7 @@ impl Message {
     /// A fact with what to do, if that is known.
     pub fn fact(level: Level, fact: &str, hint: Option<&Hint>) -> Self {
         let text = Self::plain(level, fact).text.trying(hint);
-        Self::new(level, text, fact).with_some("hint", hint.map(Hint::to_string))
+        Self::new(level, text, fact).with_some("hint", hint.map(Hint::lines))
     }
 
     /// A warning with what to do, if that is known.
@@ -154,7 +154,7 @@ pub fn annotation(diagnostic: &Diagnostic) -> String {
     properties.push(format!("title={}", property(diagnostic.code)));
     let mut message = diagnostic.headline();
     if let Some(suggestion) = &diagnostic.suggestion {
-        message = format!("{message}; did you mean {suggestion}?");
+        message = format!("{message}; did you mean `{suggestion}`?");
     }
     if let Some(help) = fix::help(diagnostic) {
         message = format!("{message}\n{help}");

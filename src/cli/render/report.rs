@@ -145,10 +145,10 @@ fn for_programs(report: &Report, found: &Diagnosis) -> Message {
 
 fn failed(report: &Report, fault: &Fault) -> Message {
     let reason = fault.failure.as_ref().map(|failure| failure.reason().as_str());
-    let failure = fault.failure.as_ref().and_then(|failure| serde_json::to_value(failure).ok());
+    let problem = fault.problem.as_ref().and_then(|problem| serde_json::to_value(problem).ok());
     about(report, Level::Error, &fault.message, fault.class.word())
         .with_some("reason", reason)
-        .with_some("failure", failure)
+        .with_some("problem", problem)
 }
 
 fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {

@@ -324,7 +324,7 @@ mod tests {
             column: 2,
             end_column: 4,
             source_line: Some("a^b".to_owned()),
-            suggestion: Some("`c`".to_owned()),
+            suggestion: Some("c".to_owned()),
             ..Diagnostic::about_file("web.yaml".into(), "E0102", "no ^".to_owned())
         };
         for (severity, word, code) in

@@ -28,7 +28,8 @@ use crate::engine::ports::{Key, Prefix, Store as _};
 use crate::engine::{AccountRequest, Evidence, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{
-    Account, AccountIdentity, AccountStep, Check, Doing, Failure, Fix, Issuer, NamespacedName,
+    Account, AccountIdentity, AccountStep, Check, Doing, Failure, Fix, Issuer, IssuerKind,
+    NamespacedName, Rfc3339,
 };
 use crate::store::{Records, StateDirectory};
 use crate::trust::quoted;
@@ -125,17 +126,16 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>
     if args.issuer.is_some() {
         accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
-    let objects = accounts.iter().map(|(account, _)| Object(AccountDocument { account }));
-    let objects: Vec<Object<AccountDocument<'_>>> = objects.collect();
+    let document = |(account, key): &(Account, Option<AccountKey>)| {
+        Object(AccountDocument::from((account, key.as_ref(), &*targets.loaded.issuers)))
+    };
+    let documents: Vec<Object<AccountDocument>> = accounts.iter().map(document).collect();
     match shell.global.format() {
         format @ (Format::Json | Format::Yaml) => {
-            shell.output.data(&document::list(&objects, args.issuer.is_some(), format)?)?;
+            shell.output.data(&document::list(&documents, args.issuer.is_some(), format)?)?;
         }
         Format::Text | Format::Wide => {
-            let pages: Vec<String> = accounts
-                .iter()
-                .map(|(account, key)| page(account, key.as_ref(), &targets.loaded.issuers))
-                .collect();
+            let pages: Vec<String> = documents.iter().map(|one| one.0.page()).collect();
             shell.output.data(&pages.join("\n"))?;
             advise_on_unused(shell, &workspace, &accounts, &targets.loaded);
             let lost = accounts.iter().filter(|(account, key)| has_lost_key(account, key.as_ref()));
@@ -167,17 +167,10 @@ fn advise_on_unused(
     if loaded.diagnostics.iter().any(Diagnostic::is_error) {
         return;
     }
+    // Of another step, an answer to its registration may have been lost.
     let is_unused = |account: &&Account| {
-        let is_registered = match account.next_step {
-            AccountStep::Register => false,
-            // An answer to its registration may have been lost.
-            AccountStep::Find
-            | AccountStep::UpdateContacts
-            | AccountStep::Nothing
-            | AccountStep::Deactivate
-            | AccountStep::Deactivated => true,
-        };
-        !is_registered && !loaded.issuers.iter().any(|issuer| is_of(account, issuer))
+        account.next_step == AccountStep::Register
+            && !loaded.issuers.iter().any(|issuer| is_of(account, issuer))
     };
     for account in accounts.iter().map(|(account, _)| account).filter(is_unused) {
         let AccountIdentity { directory_url, namespace, secret_name, .. } = &account.identity;
@@ -246,10 +239,107 @@ async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<Account
     Ok(accounts)
 }
 
-/// An account as stored.
+/// An ACME account.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(in crate::cli) struct AccountDocument<'a> {
-    account: &'a Account,
+#[serde(rename_all = "camelCase")]
+pub(in crate::cli) struct AccountDocument {
+    /// The URL of the CA's directory.
+    server: String,
+    state: State,
+    /// Its URL at the CA.
+    uri: Option<String>,
+    /// Those that the CA was told.
+    contacts: Vec<String>,
+    issuer_kind: IssuerKind,
+    /// Empty for ClusterIssuers.
+    namespace: String,
+    /// The names of its issuers.
+    issuers: Vec<String>,
+    /// `privateKeySecretRef.name`.
+    private_key_secret_name: String,
+    /// The type of its key.
+    key: Option<String>,
+    /// SHA-256, of the public key.
+    key_thumbprint: String,
+    /// When this host registered it.
+    registered_at: Option<Rfc3339>,
+    /// Those that it agreed to.
+    terms_of_service: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+enum State {
+    Unregistered,
+    Registered,
+    /// Registered, and the CA is yet to be sent the contacts.
+    ContactsPending,
+    /// Registered, and its key is lost.
+    KeyLost,
+    Deactivating,
+    Deactivated,
+}
+
+impl From<(&Account, Option<&AccountKey>, &[Issuer])> for AccountDocument {
+    fn from((account, key, issuers): (&Account, Option<&AccountKey>, &[Issuer])) -> Self {
+        let identity = &account.identity;
+        let state = match account.next_step {
+            AccountStep::Register | AccountStep::Find => State::Unregistered,
+            AccountStep::UpdateContacts => State::ContactsPending,
+            AccountStep::Nothing if key.is_none() => State::KeyLost,
+            AccountStep::Nothing => State::Registered,
+            AccountStep::Deactivate => State::Deactivating,
+            AccountStep::Deactivated => State::Deactivated,
+        };
+        let issuers = issuers.iter().filter(|issuer| is_of(account, issuer));
+        Self {
+            server: identity.directory_url.clone(),
+            state,
+            uri: account.url.clone(),
+            contacts: account.contacts.clone(),
+            issuer_kind: identity.kind,
+            namespace: identity.namespace.clone(),
+            issuers: issuers.map(|issuer| issuer.metadata.name.clone()).collect(),
+            private_key_secret_name: identity.secret_name.clone(),
+            key: key.map(AccountKey::name),
+            key_thumbprint: account.public_key.0.clone(),
+            registered_at: account.registered_at.map(Rfc3339),
+            terms_of_service: account.terms_of_service.clone(),
+        }
+    }
+}
+
+impl AccountDocument {
+    fn page(&self) -> String {
+        let state = match self.state {
+            State::Unregistered => "not registered yet",
+            State::Registered => "registered",
+            State::ContactsPending => "registered; contacts not sent to the CA yet",
+            State::KeyLost => "registered; its key is lost",
+            State::Deactivating => "deactivation requested, not done yet",
+            State::Deactivated => "deactivated; the next issuance registers another",
+        };
+        let or_none = |text: &str| match text {
+            "" => "<none>".to_owned(),
+            text => escape(text).into_owned(),
+        };
+        let named = |name| NamespacedName::new(&self.namespace, name);
+        let issuers = self.issuers.iter().map(|name| short(&named(name))).collect::<Vec<_>>();
+        format!(
+            "Directory: {}\nState: {state}\nAccount: {}\nContacts: {}\nIssuer: {}\n\
+             Issuer Kind: {}\nKey: {}, privateKeySecretRef {}\nKey Thumbprint SHA-256: {}\n\
+             Terms of Service: {}\n",
+            escape(&self.server),
+            or_none(self.uri.as_deref().unwrap_or_default()),
+            or_none(&self.contacts.join(", ")),
+            or_none(&issuers.join(", ")),
+            self.issuer_kind,
+            or_none(self.key.as_deref().unwrap_or_default()),
+            named(&self.private_key_secret_name),
+            self.key_thumbprint,
+            or_none(self.terms_of_service.as_deref().unwrap_or_default()),
+        )
+    }
 }
 
 /// Whether an account is in use and its key, without which the CA answers nothing, cannot be used.
@@ -257,46 +347,8 @@ fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
     key.is_none() && account.next_step != AccountStep::Deactivated
 }
 
-fn page(account: &Account, key: Option<&AccountKey>, issuers: &[Issuer]) -> String {
-    let identity = &account.identity;
-    let secret = NamespacedName::new(&identity.namespace, &identity.secret_name);
-    let none = || "<none>".to_owned();
-    let state = match account.next_step {
-        AccountStep::Register | AccountStep::Find => "not registered yet",
-        AccountStep::UpdateContacts => "registered; contacts not sent to the CA yet",
-        AccountStep::Nothing if key.is_none() => "registered; its key is lost",
-        AccountStep::Nothing => "registered",
-        AccountStep::Deactivate => "deactivation requested, not done yet",
-        AccountStep::Deactivated => "deactivated; the next issuance registers another",
-    };
-    let contacts = match account.contacts.as_slice() {
-        [] => none(),
-        contacts => escape(&contacts.join(", ")).into_owned(),
-    };
-    let issuers = issuers.iter().filter(|issuer| is_of(account, issuer));
-    let issuers: Vec<String> = issuers.map(|issuer| short(&issuer.metadata.key())).collect();
-    let issuers = if issuers.is_empty() { none() } else { issuers.join(", ") };
-    let or_none =
-        |text: &Option<String>| text.as_ref().map_or_else(none, |text| escape(text).into_owned());
-    format!(
-        "Directory: {}\nState: {state}\nAccount: {}\nContacts: {contacts}\nIssuer: {issuers}\n\
-         Issuer Kind: {}\nKey: {}, privateKeySecretRef {secret}\nKey Thumbprint SHA-256: {}\n\
-         Terms of Service: {}\n",
-        escape(&identity.directory_url),
-        or_none(&account.url),
-        identity.kind,
-        key.map_or_else(none, AccountKey::name),
-        account.public_key.0,
-        or_none(&account.terms_of_service),
-    )
-}
-
 fn is_of(account: &Account, issuer: &Issuer) -> bool {
-    let identity = &account.identity;
-    identity.directory_url == issuer.acme.server
-        && identity.kind == issuer.kind
-        && identity.namespace == issuer.metadata.namespace
-        && identity.secret_name == issuer.acme.private_key_secret_ref.name
+    account.identity == AccountIdentity::of(issuer)
 }
 
 /// The selected Issuers: the named one, or all.
@@ -407,7 +459,7 @@ fn print(
                 .with("issuer", issuer.metadata.key().to_string())
                 .with("class", class.word())
                 .with_some("remedy", of("remedy").map(|row| row.text.clone()))
-                .with_some("hint", found.fixes.first().map(fix::worded));
+                .with("hint", found.fixes.iter().take(1).map(fix::worded).collect::<Vec<_>>());
             shell.output.print(&record);
             Ending::Failed(class)
         }

@@ -105,7 +105,7 @@ fn report(
                 .with("class", class.word())
                 .with("serial", serial.as_str())
                 .with("next_attempt", serde_json::Value::Null)
-                .with("hint", next);
+                .with("hint", vec![next]);
             shell.output.print(&record);
             shell.results.revoked(Revoked {
                 message: Some(error.to_string()),

@@ -32,6 +32,16 @@ impl Hint {
         }
     }
 
+    /// For programs: commands, each by itself, or one sentence.
+    pub(in crate::cli) fn lines(&self) -> Vec<String> {
+        match self {
+            Self::Commands(lines) => lines.iter().map(|(line, _)| line.clone()).collect(),
+            Self::Command(_) | Self::Again(_) | Self::Shell(_) | Self::Text(_) => {
+                vec![self.to_string()]
+            }
+        }
+    }
+
     /// What was probably meant by a word of the line.
     pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
         Self::Text(format!("{} instead of `{word}`", any(by)))

@@ -170,8 +170,8 @@ fn references_are_checked_before_anything_is_asked() {
 const REFERENCES: &[&str] = &[
     "E0105 29:18 invalid ACME server URL `http://acme.example/directory`: it must begin with https:// -",
     "E0204 102:18 Certificate default/twice is defined already (references.yaml:97) -",
-    "E0201 39:71 issuer `letsencript` not found `letsencrypt` (references.yaml:3)",
-    "E0201 44:71 issuer `everywhere` not found kind: ClusterIssuer (references.yaml:21)",
+    "E0201 39:71 issuer `letsencript` not found letsencrypt",
+    "E0201 44:71 issuer `everywhere` not found there is a ClusterIssuer of that name (references.yaml:21): kind: ClusterIssuer",
     "E0201 49:71 issuer `letsencrypt` not found there is one in namespace default (references.yaml:3), this Certificate is in shop",
     "E0202 54:71 Issuer default/broken is invalid, see above -",
     "E0203 59:71 Issuer default/vault (references.yaml:16): unsupported issuer type vault: only acme is served -",

@@ -36,12 +36,10 @@ pub struct Report {
     /// Whether it matches that Certificate.
     pub spec: Option<SpecMatch>,
     /// Its revocation, as the state knows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked: Option<KnownRevocation>,
     /// What the CA says about when to renew it (ARI).
     pub renewal_information: Option<RenewalWindow>,
     /// Whether it is for the name that a server was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostMatch>,
     /// How what a server shows compares with the state.
     pub served: Option<Served>,
@@ -51,7 +49,6 @@ pub struct Report {
     /// the TLS of the CA's server, and need not have those of the certificates.
     pub bundle_trust: Option<Trust>,
     /// Whether the roots of `--ca-bundle` do.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_trust: Option<Trust>,
     /// What the CRLs say.
     pub crl: Check,

@@ -66,7 +66,6 @@ pub struct HostMatch {
     pub name: String,
     pub matches: bool,
     /// The Certificate that has the name, where this certificate does not.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_certificate: Option<String>,
 }
 
@@ -79,7 +78,6 @@ pub struct Served {
     pub state_serial: String,
     /// Where it is not the current certificate, but one that the state still has: the revision of that;
     /// 0 is one from before certctl.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub other_revision: Option<u32>,
 }
 

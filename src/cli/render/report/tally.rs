@@ -68,7 +68,7 @@ mod tests {
         let unchanged = || report(End::Unchanged { not_after: None, renewal_time: None });
         let mut undeployed = unchanged();
         let message = "no room".to_owned();
-        let fault = Fault { class: FailureClass::Output, message, failure: None };
+        let fault = Fault { class: FailureClass::Output, message, problem: None, failure: None };
         undeployed.deploy_error = Some(fault);
         let took = Duration::from_millis(6900);
         let all = [unchanged(), locked(), undeployed, unchanged()];

@@ -286,7 +286,7 @@ fn identities_line(directory: &Directory) -> String {
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct AcmeItem {
     issuer: CheckedIssuer,
-    /// Null when it could not be read.
+    /// Missing when it could not be read.
     directory: Option<Directory>,
     /// Why the directory could not be read.
     error: Option<String>,
@@ -295,12 +295,11 @@ pub(in crate::cli) struct AcmeItem {
     /// How far the CA's clock is ahead of this host's.
     clock_skew_seconds: Option<i64>,
     external_account_binding: Option<Binding>,
-    /// The profile that the Issuer requests, and whether the CA offers it.
+    /// The profile that the Issuer requests; `directory` has those that the CA offers.
     profile: Option<String>,
     /// The account, in one line.
     account: Option<String>,
     /// Why the key of `privateKeySecretRef` is not used.
-    #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
 }
 
@@ -342,7 +341,7 @@ impl AcmeItem {
                 Ok(bytes) => Binding::Bytes(*bytes),
                 Err(why) => Binding::Error(why.to_string()),
             }),
-            profile: directory.map(|directory| profile_line(check, directory)),
+            profile: Some(issuer.acme.profile.clone()).filter(|profile| !profile.is_empty()),
             account: check.account.as_ref().map(account_line),
             warning: warning(check),
         }

@@ -15,13 +15,9 @@ pub(in crate::cli) struct Judged {
     issuer: String,
     /// Whether the Certificate requests the wildcard.
     wildcard: bool,
-    /// Whether the CAA records let the CA issue; `None` when unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Whether the CAA records let the CA issue; missing when unknown.
     allowed: Option<bool>,
-    /// `allowed` as text.
-    caa: String,
     /// `dns-01` solvers: the provider.
-    #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Provider>,
 }
 
@@ -40,7 +36,6 @@ impl Judged {
             issuer: check.issuer.clone(),
             wildcard: check.is_wildcard,
             allowed: check.caa.allows(),
-            caa: caa_line(&check.caa),
             provider: check.provider.as_ref().map(|CheckedProvider { name, answer }| Provider {
                 name: name.clone(),
                 readable: answer.is_ok(),

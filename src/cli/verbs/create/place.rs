@@ -245,7 +245,7 @@ pub(super) fn beside(files: &[&File], shell: &mut Shell) -> Result<Loaded, CliEr
     let own = loaded.diagnostics.iter().filter(|found| found.path == Path::new("-"));
     for found in own {
         let message = format!("{}: {}", found.field, found.message);
-        let hint = found.suggestion.clone().map(|one| format!("did you mean {one}?"));
+        let hint = found.suggestion.clone().map(|one| format!("did you mean `{one}`?"));
         let hint = hint.or_else(|| fix::help(found));
         if found.is_error() || AS_ERRORS.contains(&found.code) {
             let error =

@@ -62,7 +62,7 @@ fn config_file(mistake: &Diagnostic) -> Finding {
     let Diagnostic { path, line, field, message, suggestion, help, fix, .. } = mistake;
     let place = if *line == 0 { String::new() } else { format!(":{line}") };
     let field = if field.is_empty() { String::new() } else { format!(" {field}:") };
-    let suggestion = suggestion.clone().map(|word| Fix::Set(Setting::Value(word)));
+    let suggestion = suggestion.as_ref().map(|word| Fix::Set(Setting::Value(format!("`{word}`"))));
     let help = help.as_ref().filter(|_| suggestion.is_none());
     let help = help.map(|help| format!("; {help}")).unwrap_or_default();
     let fact = format!("{}{place}:{field} {message}{help}", path.display());

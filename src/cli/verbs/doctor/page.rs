@@ -19,7 +19,6 @@ pub(in crate::cli) struct Item<'a> {
     /// What is known of it.
     fact: &'a str,
     /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<Remedy>,
 }
 

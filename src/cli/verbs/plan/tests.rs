@@ -1,6 +1,5 @@
 use super::render::{names, page};
 use super::*;
-use crate::cli::render::document::Object;
 use crate::cli::words::Scene;
 use crate::controller::Deferral;
 use crate::resource::{IssuerKind, Reason};
@@ -197,7 +196,8 @@ fn names_are_those_to_which_something_would_be_done() {
 
 #[test]
 fn programs_get_one_versioned_object() {
-    let plan = serde_json::to_value(Object(Items { items: &items()[..1] })).unwrap();
+    let plan = document::text(&Items { items: &items()[..1] }, Format::Json).unwrap();
+    let plan: serde_json::Value = plan.parse().unwrap();
     let expected = serde_json::json!({
         "apiVersion": "certctl/v1",
         "kind": "Plan",

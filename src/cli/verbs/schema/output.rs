@@ -1,7 +1,7 @@
 //! `certctl schema output`: JSON Schema of what is printed with -o json, made from the types that
 //! are printed.
 //!
-//! Contract: every object has all of its fields and no others. Within `certctl/v1` fields may be
+//! Contract: every object has all of its fields that have a value, and no others. Within `certctl/v1` fields may be
 //! added; none is taken away or changes its meaning.
 
 use schemars::Schema;
@@ -85,15 +85,15 @@ struct Strict;
 impl Transform for Strict {
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
-        let required = schema.get("required").cloned().unwrap_or_default();
-        let is_required = |name: &str| {
-            required.as_array().is_some_and(|names| names.iter().any(|one| one == name))
-        };
         let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
             return;
         };
-        for (_, field) in fields.iter_mut().filter(|(name, _)| !is_required(name)) {
-            never_null(field);
+        let optional: Vec<String> = fields
+            .iter_mut()
+            .filter_map(|(name, field)| never_null(field).then(|| name.clone()))
+            .collect();
+        if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+            required.retain(|name| !optional.iter().any(|one| name == one));
         }
         if schema.get("additionalProperties").is_none() {
             schema.insert("additionalProperties".to_owned(), false.into());
@@ -101,13 +101,17 @@ impl Transform for Strict {
     }
 }
 
-fn never_null(schema: &mut Value) {
-    if let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) {
-        types.retain(|one| one != "null");
+/// Takes null from the values of a field; whether it was among them.
+fn never_null(field: &mut Value) -> bool {
+    let mut was_among = false;
+    for word in ["type", "anyOf", "enum"] {
+        if let Some(choices) = field.get_mut(word).and_then(Value::as_array_mut) {
+            let before = choices.len();
+            choices.retain(|one| !one.is_null() && one != "null" && one["type"] != "null");
+            was_among |= choices.len() < before;
+        }
     }
-    if let Some(either) = schema.get_mut("anyOf").and_then(Value::as_array_mut) {
-        either.retain(|one| one.get("type").is_none_or(|one| one != "null"));
-    }
+    was_among
 }
 
 /// Where each kind is versioned.

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::issuance::{challenge_name, plain_reason};
@@ -20,7 +20,7 @@ use crate::cli::verbs::schema::manifest::mapping;
 use crate::cli::words::field::Kind;
 use crate::cli::words::state::undeployed;
 use crate::resource::{
-    CertificateRequest, CertificateSpec, CertificateStatus, Challenge, Condition, ConditionStatus,
+    CertificateRecord, CertificateRequest, CertificateSpec, Challenge, Condition, ConditionStatus,
     ConditionType, Identifier, IssuerKind, Metadata, NamespacedName, Order, Reason,
     RenewalInformation, Rfc3339, Solver, Usage, rfc3339,
 };
@@ -33,39 +33,28 @@ struct Notes {
     /// The verdict in one or two words, such as READY or PENDING DEPLOY.
     verdict: String,
     /// Since when the renewal is overdue.
-    #[serde(skip_serializing_if = "Option::is_none")]
     overdue_since: Option<Rfc3339>,
     /// How far: overdue, half, nine-tenths or expired.
-    #[serde(skip_serializing_if = "Option::is_none")]
     overdue_stage: Option<&'static str>,
     /// The first error of the manifest, or why the state cannot be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// The folder that servers read.
     secret_path: String,
     /// The error in the links that servers read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<String>,
     /// "true" while a temporary, self-signed certificate is in place.
-    #[serde(skip_serializing_if = "Option::is_none")]
     temporary: Option<&'static str>,
     /// Lower-case hexadecimal.
-    #[serde(skip_serializing_if = "Option::is_none")]
     serial_number: Option<String>,
     /// Of the leaf.
-    #[serde(skip_serializing_if = "Option::is_none")]
     fingerprint_sha256: Option<String>,
     /// The revision that `certctl rollback` replaced by an earlier one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     rolled_back_from: Option<String>,
     /// The time in the window that the CA suggests (ARI) at which the renewal is due.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ari_renewal_time: Option<Rfc3339>,
     /// The order under way, or the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<String>,
-    /// The root cause.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Why the last attempt failed, of a certificate that is ready; else Ready.message has it.
     last_failure: Option<String>,
 }
 
@@ -76,7 +65,6 @@ pub(in crate::cli) struct CertificateObject {
     metadata: Value,
     #[schemars(schema_with = "certificate_spec")]
     spec: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<CertificateState>,
 }
 
@@ -85,25 +73,16 @@ pub(in crate::cli) struct CertificateObject {
 #[serde(rename_all = "camelCase")]
 struct CertificateState {
     conditions: Vec<ConditionObject>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     failed_issuance_attempts: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_failure_time: Option<Rfc3339>,
     /// The earliest time of the next attempt, while something delays it. cert-manager has no such
     /// field.
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_attempt: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     not_before: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     not_after: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     renewal_time: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     next_private_key_secret_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     acme: Option<AcmeState>,
 }
 
@@ -117,14 +96,11 @@ struct AcmeState {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RenewalInformationState {
-    #[serde(skip_serializing_if = "Option::is_none")]
     suggested_window: Option<WindowState>,
-    #[serde(rename = "explanationURL", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "explanationURL")]
     explanation_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_checked: Option<Rfc3339>,
     next_check: Rfc3339,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
 }
 
@@ -138,36 +114,18 @@ struct WindowState {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ConditionObject {
+    /// `Ready`: the object matches its spec. `Issuing`: an issuance is requested and in progress.
+    /// `Deployed`: outputs are written, and hooks and reloads have run, for the certificate in
+    /// place; missing where the manifest asks for none of them. It is computed, and has no
+    /// lastTransitionTime.
     #[serde(rename = "type")]
-    kind: ConditionWord,
+    #[schemars(extend("enum" = ["Ready", "Issuing", "Deployed"]))]
+    kind: &'static str,
     status: ConditionStatus,
     reason: String,
     message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_transition_time: Option<Rfc3339>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     observed_generation: Option<i64>,
-}
-
-/// The type of a condition.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-enum ConditionWord {
-    /// The object matches its spec.
-    Ready,
-    /// An issuance is requested and in progress.
-    Issuing,
-    /// Outputs are written, and hooks and reloads have run, for the certificate in place. Missing
-    /// where the manifest asks for none of them. It is computed, and has no lastTransitionTime.
-    Deployed,
-}
-
-impl From<ConditionType> for ConditionWord {
-    fn from(kind: ConditionType) -> Self {
-        match kind {
-            ConditionType::Ready => Self::Ready,
-            ConditionType::Issuing => Self::Issuing,
-        }
-    }
 }
 
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
@@ -208,12 +166,16 @@ pub(super) fn certificate(view: &CertificateView) -> CertificateObject {
             .and_then(|known| known.suggested_window.as_ref())
             .map(|window| Rfc3339(window.renew_at)),
         order: view.order().map(|order| order.name.clone()),
-        last_failure: view.failure().map(ToString::to_string),
+        last_failure: match failure_of_unready(view) {
+            Some(_) => None,
+            None => view.failure().map(ToString::to_string),
+        },
     };
     let mut metadata = own.unwrap_or(&bare).clone();
     for (name, note) in plain(&notes).as_object().into_iter().flatten() {
-        let note = note.as_str().unwrap_or_default().to_owned();
-        metadata.annotations.insert(note_name(name), note);
+        if let Some(note) = note.as_str() {
+            metadata.annotations.insert(note_name(name), note.to_owned());
+        }
     }
     let mut metadata = meta(&metadata, record.map(|record| record.creation_timestamp));
     if let (Some(map), Some(record)) = (metadata.as_object_mut(), record) {
@@ -222,12 +184,7 @@ pub(super) fn certificate(view: &CertificateView) -> CertificateObject {
     CertificateObject {
         metadata,
         spec: plain(spec),
-        status: record.map(|record| {
-            let mut status = certificate_status(&record.status, known);
-            status.next_attempt = view.next_attempt.map(Rfc3339);
-            status.conditions.extend(deployed(view, record.generation));
-            status
-        }),
+        status: record.map(|record| certificate_status(view, record)),
     }
 }
 
@@ -246,7 +203,7 @@ fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> 
         }
     };
     Some(ConditionObject {
-        kind: ConditionWord::Deployed,
+        kind: "Deployed",
         status,
         reason: reason.as_str(),
         message,
@@ -255,33 +212,48 @@ fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> 
     })
 }
 
-fn certificate_status(
-    status: &CertificateStatus,
-    known: Option<&RenewalInformation>,
-) -> CertificateState {
+fn certificate_status(view: &CertificateView, record: &CertificateRecord) -> CertificateState {
+    let status = &record.status;
+    let mut conditions: Vec<ConditionObject> = status.conditions.iter().map(Into::into).collect();
+    if let Some(failure) = failure_of_unready(view) {
+        let ready = conditions.iter_mut().filter(|condition| condition.kind == "Ready");
+        ready.for_each(|condition| condition.message.clone_from(&failure));
+    }
+    conditions.extend(deployed(view, record.generation));
     CertificateState {
-        conditions: conditions(&status.conditions, true),
+        conditions,
         revision: status.revision,
         failed_issuance_attempts: status.failed_issuance_attempts,
         last_failure_time: status.last_failure_time.map(Rfc3339),
-        next_attempt: None,
+        next_attempt: view.next_attempt.map(Rfc3339),
         not_before: status.not_before.map(Rfc3339),
         not_after: status.not_after.map(Rfc3339),
         renewal_time: status.renewal_time.map(Rfc3339),
         next_private_key_secret_name: status.next_private_key_secret_name.clone(),
-        acme: known.map(|known| AcmeState { ari: renewal_information(known) }),
+        acme: view.renewal_information().map(|known| AcmeState { ari: known.into() }),
     }
 }
 
-fn renewal_information(known: &RenewalInformation) -> RenewalInformationState {
-    let window = known.suggested_window.as_ref();
-    RenewalInformationState {
-        suggested_window: window
-            .map(|window| WindowState { start: Rfc3339(window.start), end: Rfc3339(window.end) }),
-        explanation_url: window.and_then(|window| window.explanation_url.clone()),
-        last_checked: known.last_checked.map(Rfc3339),
-        next_check: Rfc3339(known.next_check),
-        last_error: known.last_error.as_ref().map(ToString::to_string),
+/// The failure that keeps a certificate from being ready.
+fn failure_of_unready(view: &CertificateView) -> Option<String> {
+    let ready = view.record.as_ref()?.status.condition(ConditionType::Ready)?;
+    let is_ready = ready.status == ConditionStatus::True;
+    view.failure().filter(|_| !is_ready).map(ToString::to_string)
+}
+
+impl From<&RenewalInformation> for RenewalInformationState {
+    fn from(known: &RenewalInformation) -> Self {
+        let window = known.suggested_window.as_ref();
+        Self {
+            suggested_window: window.map(|window| WindowState {
+                start: Rfc3339(window.start),
+                end: Rfc3339(window.end),
+            }),
+            explanation_url: window.and_then(|window| window.explanation_url.clone()),
+            last_checked: known.last_checked.map(Rfc3339),
+            next_check: Rfc3339(known.next_check),
+            last_error: known.last_error.as_ref().map(ToString::to_string),
+        }
     }
 }
 
@@ -342,7 +314,6 @@ pub(in crate::cli) struct RequestObject {
     metadata: Value,
     spec: RequestSpec,
     /// Missing in a manifest that is yet to be granted.
-    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<RequestState>,
 }
 
@@ -351,9 +322,8 @@ pub(in crate::cli) struct RequestObject {
 struct RequestSpec {
     /// The CSR: base64 of PEM.
     request: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     duration: Option<String>,
-    #[serde(rename = "isCA", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "isCA")]
     is_ca: Option<bool>,
     usages: Vec<Usage>,
     #[schemars(schema_with = "issuer_ref")]
@@ -365,18 +335,21 @@ struct RequestSpec {
 struct RequestState {
     conditions: Vec<ConditionObject>,
     /// The chain: base64 of PEM.
-    #[serde(skip_serializing_if = "Option::is_none")]
     certificate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     failure_time: Option<Rfc3339>,
 }
 
 /// A CertificateRequest.
 pub(super) fn request(request: &CertificateRequest) -> RequestObject {
+    // Those of a request have no observedGeneration.
+    let conditions = request
+        .conditions
+        .iter()
+        .map(|condition| ConditionObject { observed_generation: None, ..condition.into() });
     RequestObject {
         metadata: meta(&request.metadata, Some(request.creation_timestamp)),
         status: Some(RequestState {
-            conditions: conditions(&request.conditions, false),
+            conditions: conditions.collect(),
             certificate: request.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
             failure_time: request.failure_time.map(Rfc3339),
         }),
@@ -425,13 +398,13 @@ struct OwnedAnnotations {
     #[serde(rename = "cert-manager.io/certificate-revision")]
     certificate_revision: String,
     /// What the last self-check of the challenge saw, in JSON.
-    #[serde(rename = "status.certctl/check", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "status.certctl/check")]
     check: Option<String>,
     /// What the last self-check of each challenge saw, in JSON.
-    #[serde(rename = "status.certctl/checks", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "status.certctl/checks")]
     checks: Option<String>,
     /// The certificate that the order replaces, by its identifier of RFC 9773 section 4.1.
-    #[serde(rename = "status.certctl/replaces", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "status.certctl/replaces")]
     replaces: Option<String>,
 }
 
@@ -452,19 +425,15 @@ struct OrderSpec {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct OrderStatus {
-    #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    #[serde(rename = "finalizeURL", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "finalizeURL")]
     finalize_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<State>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = STATES))]
+    state: Option<&'static str>,
     reason: Option<String>,
     authorizations: Vec<AuthorizationItem>,
     /// The chain: base64 of PEM.
-    #[serde(skip_serializing_if = "Option::is_none")]
     certificate: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     failure_time: Option<Rfc3339>,
 }
 
@@ -472,11 +441,10 @@ struct OrderStatus {
 #[serde(rename_all = "camelCase")]
 struct AuthorizationItem {
     url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     identifier: Option<String>,
     wildcard: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    initial_state: Option<State>,
+    #[schemars(extend("enum" = STATES))]
+    initial_state: Option<&'static str>,
     challenges: Vec<OfferedItem>,
 }
 
@@ -490,26 +458,21 @@ struct OfferedItem {
 }
 
 /// The states of an order or a challenge that cert-manager's schema has.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Pending,
-    Ready,
-    Processing,
-    Valid,
-    Invalid,
-    Expired,
-    Errored,
+const STATES: [&str; 7] =
+    ["pending", "ready", "processing", "valid", "invalid", "expired", "errored"];
+
+/// The schema's word for a state; `None` while nothing is known, or there is none.
+fn state(word: &str) -> Option<&'static str> {
+    let has_failed = matches!(word, "deactivated" | "revoked");
+    STATES.into_iter().find(|known| *known == word).or(has_failed.then_some("errored"))
 }
 
-impl State {
-    /// The schema's word for a state, and the state when the schema does not have it. Both are
-    /// `None` while nothing is known.
-    fn of(word: &str) -> (Option<Self>, Option<&str>) {
-        let known: Option<Self> = serde_json::from_value(word.into()).ok();
-        let has_failed = matches!(word, "deactivated" | "revoked");
-        let foreign = Some(word).filter(|word| known.is_none() && !word.is_empty());
-        (known.or(has_failed.then_some(Self::Errored)), foreign)
+/// A reason, else the state when the schema does not have it.
+fn reason_or(reason: &str, state: &str) -> Option<String> {
+    match reason {
+        "" if state.is_empty() || STATES.contains(&state) => None,
+        "" => Some(format!("the state at the CA is {state:?}")),
+        reason => Some(reason.to_owned()),
     }
 }
 
@@ -530,11 +493,11 @@ pub(super) fn order(order: &Order) -> OrderObject {
             url: authorization.url.clone(),
             identifier: authorization.identifier.as_ref().map(ToString::to_string),
             wildcard: authorization.wildcard,
-            initial_state: initial.and_then(|state| State::of(state.as_str()).0),
+            initial_state: initial.and_then(|word| state(word.as_str())),
             challenges: offered.collect(),
         }
     });
-    let (state, foreign) = State::of(order.final_state().as_str());
+    let word = order.final_state().as_str();
     let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
     let checks: Vec<Value> = checks.map(checked).collect();
     let mut metadata =
@@ -553,8 +516,8 @@ pub(super) fn order(order: &Order) -> OrderObject {
         status: OrderStatus {
             url: order.url().map(str::to_owned),
             finalize_url: order.phase.urls().map(|urls| urls.finalize_url.clone()),
-            state,
-            reason: reason_or(&order.reason, foreign),
+            state: state(word),
+            reason: reason_or(&order.reason, word),
             authorizations: authorizations.collect(),
             certificate: order.certificate().map(|pem| STANDARD.encode(pem)),
             failure_time: order.failure_time().map(Rfc3339),
@@ -603,20 +566,18 @@ struct ChallengeSpec {
 #[serde(rename_all = "camelCase")]
 struct ChallengeStatus {
     presented: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     presented_at: Option<Rfc3339>,
     processing: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    state: Option<State>,
+    #[schemars(extend("enum" = STATES))]
+    state: Option<&'static str>,
 }
 
 /// A Challenge: number `index` of its order.
 pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
     let spec = &challenge.spec;
     let name = challenge_name(order, index);
-    let (state, foreign) = State::of(challenge.final_state().as_str());
+    let word = challenge.final_state().as_str();
     let mut metadata =
         owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
     metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());
@@ -637,8 +598,8 @@ pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> C
             presented: challenge.is_presented(),
             presented_at: challenge.presented.at.map(Rfc3339),
             processing: challenge.is_processing(),
-            reason: reason_or(&plain_reason(challenge), foreign),
-            state,
+            reason: reason_or(&plain_reason(challenge), word),
+            state: state(word),
         },
     }
 }
@@ -650,7 +611,6 @@ pub(in crate::cli) struct IssuerObject {
     metadata: Value,
     #[schemars(schema_with = "issuer_spec")]
     spec: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<IssuerStatus>,
 }
 
@@ -677,7 +637,6 @@ struct IssuerStatus {
 #[serde(rename_all = "camelCase")]
 struct IssuerAccount {
     uri: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     last_registered_email: Option<String>,
 }
 
@@ -700,7 +659,7 @@ pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> IssuerKinds
                 last_registered_email: email.map(str::to_owned),
             },
             conditions: vec![ConditionObject {
-                kind: ConditionWord::Ready,
+                kind: "Ready",
                 status: ConditionStatus::True,
                 reason: REGISTERED.0.to_owned(),
                 message: REGISTERED.1.to_owned(),
@@ -761,24 +720,19 @@ fn meta(metadata: &Metadata, created: Option<Timestamp>) -> Value {
     value
 }
 
-/// Conditions; only those of a Certificate have an observedGeneration.
-fn conditions(conditions: &[Condition], with_generation: bool) -> Vec<ConditionObject> {
-    let object = |condition: &Condition| ConditionObject {
-        kind: condition.kind.into(),
-        status: condition.status,
-        reason: condition.reason.as_str(),
-        message: condition.message.clone(),
-        last_transition_time: Some(Rfc3339(condition.last_transition_time)),
-        observed_generation: condition.observed_generation.filter(|_| with_generation),
-    };
-    conditions.iter().map(object).collect()
-}
-
-fn reason_or(reason: &str, foreign: Option<&str>) -> Option<String> {
-    match (reason, foreign) {
-        ("", Some(word)) => Some(format!("the state at the CA is {word:?}")),
-        ("", None) => None,
-        (reason, _) => Some(reason.to_owned()),
+impl From<&Condition> for ConditionObject {
+    fn from(condition: &Condition) -> Self {
+        Self {
+            kind: match condition.kind {
+                ConditionType::Ready => "Ready",
+                ConditionType::Issuing => "Issuing",
+            },
+            status: condition.status,
+            reason: condition.reason.as_str(),
+            message: condition.message.clone(),
+            last_transition_time: Some(Rfc3339(condition.last_transition_time)),
+            observed_generation: condition.observed_generation,
+        }
     }
 }
 
