@@ -258,7 +258,7 @@ fn many_names_cost_two_requests_each_and_a_few_more() {
 fn an_order_that_cannot_be_reached_is_continued_and_the_way_to_another_one_named() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.fault(Rule::always(Fault::CloseUnhandled).on(RequestKind::Order));
-    world.issue().ends_in(5).says("To replace it now: certctl renew web --new-order");
+    world.issue().ends_in(5).says("to replace it now, run certctl renew web --new-order");
     world.ca.faults().clear();
     world.run(&["renew", "web", "--new-order"]).ends_in(0);
     assert_eq!(world.sent(RequestKind::NewOrder), 2);

@@ -231,7 +231,7 @@ fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made
     let missing = create("missing").says("warning: webroot: ").says("No such file or directory");
     let line = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {www}");
     missing
-        .says(&format!("; if this is to be it: {line}/.well-known/acme-challenge\n"))
+        .says(&format!("; to make this one: {line}/.well-known/acme-challenge\n"))
         .says(&format!("(runs act as user {OWNER}, the owner of the state)"));
     fs::create_dir(www).unwrap();
     let denied = create("denied").says("warning: webroot: ");
@@ -557,9 +557,7 @@ fn validate_of_another_user_does_not_take_the_folder_of_an_output() {
     world.surround(&mut command);
     let other = OWNER + 1;
     let run = finish(command.uid(other).gid(other).spawn().unwrap()).ends_in(3);
-    run.says(&format!(
-        "{shown} belongs to user {OWNER}: where that user runs certctl, it stays as it is"
-    ));
+    run.says(&format!("{shown} belongs to user {OWNER}: run certctl as that user"));
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
     world
         .run(&["revoke", "web", "--yes"])
         .ends_in(0)
-        .says("was still pending")
+        .says("the pending revocation was of serial")
         .says("revoked (unspecified)");
     assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
 }

@@ -70,7 +70,7 @@ fn a_damaged_document_is_set_aside_and_the_next_run_goes_on_as_status_and_doctor
         let plan = world.run(&["plan"]).ends_in(7).says("  try: certctl issue web\n");
         assert_eq!(plan.stdout, "1 with damaged state\n");
         let run = world.issue().ends_in(7).says("kept as ");
-        run.says("restore the file from a backup, or run certctl issue again").says("issue web");
+        run.says("restore the file from a backup, or run certctl issue").says("issue web");
         world.issue().ends_in(0);
         world.run(&["status", "--exit-code"]).ends_in(0);
         assert_eq!(world.sent(RequestKind::NewOrder), 1, "{file}");
