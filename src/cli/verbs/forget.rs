@@ -28,7 +28,7 @@ use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
 use crate::workspace::unmanaged::published_at;
 
-/// Stop managing a certificate; keeps its files unless --secret is given.
+/// Stop managing a certificate; keeps its files without --secret.
 ///
 /// certctl refuses while the manifest exists, unless --anyway is given, and while a revocation is
 /// pending. Copies in output folders stay, and certctl prints their paths.

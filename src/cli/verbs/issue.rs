@@ -42,7 +42,7 @@ use crate::trust::quoted;
 use crate::workspace::unmanaged::{lost_key, without_manifest};
 use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
-/// Issue or renew all certificates that are missing or due; run it from cron.
+/// Issue and renew the certificates that are due; run it from cron.
 ///
 /// You can repeat this command safely. Without arguments, it processes all certificates of the
 /// config directory and those issued from files before. If nothing is due, it prints nothing, except
@@ -85,7 +85,7 @@ impl VerbArgs for IssueArgs {
     const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
     const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl issue", "Issue or renew all certificates that are missing or due."),
+        Example::new("certctl issue", "Issue and renew the certificates that are due."),
         Example::new("certctl issue web.yaml", "Issue the Certificates of one file."),
         Example::new(
             "certctl issue -q --splay 10m",
@@ -106,7 +106,7 @@ impl VerbArgs for IssueArgs {
     }
 }
 
-/// Issue certificates now, even if they are not due; skips the backoff.
+/// Issue certificates now, due or not; skips the backoff.
 ///
 /// For cron, use `certctl issue`. If a CA has validated the names recently, it may not validate them
 /// again. To test the validation, use `certctl doctor`.

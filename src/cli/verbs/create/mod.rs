@@ -41,7 +41,7 @@ use crate::resource::{
 use crate::workspace::Request;
 use files::{CreateRequestArgs, Files};
 
-/// Set up and issue a certificate by six questions, or write one manifest.
+/// Set up and issue a certificate by questions, or write a manifest.
 ///
 /// Without arguments on a terminal, it asks for names, CA, validation, server and folder, and checks
 /// each answer. Then it shows the manifests, writes them, rehearses and issues the certificate.

@@ -44,7 +44,7 @@ pub(in crate::cli) use schedule::{NOT_REPORTED, scheduler, way_to_report};
 pub(in crate::cli) use served::is_web_server;
 pub(in crate::cli) use usage::Use;
 
-/// Find problems of this host that would stop a run, and show how to fix them.
+/// Show problems of this host that would stop a run, and their fixes.
 ///
 /// Changes nothing. Checks folders, hooks, outputs, secrets, the HTTP-01 port, the scheduler and
 /// overdue certificates. Over the network, it also checks CAs, accounts, the clock, DNS, and that
