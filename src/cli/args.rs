@@ -52,7 +52,7 @@ macro_rules! verbs {
             examples: &[$(<$arguments>::EXAMPLES),*],
         };
 
-        /// Whether each verb changes what `--metrics-file` shows.
+        /// True if each verb changes what `--metrics-file` shows.
         const WRITES_METRICS: &[bool] = &[$(<$arguments>::WRITES_METRICS),*];
 
         impl Verb {

@@ -34,7 +34,7 @@ impl Verbs {
 pub struct Example {
     /// The command line.
     pub line: &'static str,
-    /// What it does, in one sentence.
+    /// Purpose of the example, in one sentence.
     pub about: &'static str,
 }
 
@@ -43,7 +43,7 @@ impl Example {
         Self { line, about }
     }
 
-    /// Whether the line begins with the words of this verb.
+    /// Returns whether the line begins with the words of this verb.
     fn is_of(&self, verb: &str) -> bool {
         let mut words = self.line.split(' ').skip(1);
         verb.split(' ').all(|word| words.next() == Some(word))

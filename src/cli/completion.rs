@@ -141,7 +141,7 @@ struct Known {
 }
 
 impl Known {
-    /// Those that the verbs would find with the flags of this line.
+    /// Reads the names that the verbs would find with the flags of this line.
     fn read(line: &[OsString], environment: &Environment) -> Self {
         let Some((global, environment)) = unfinished(line, environment.clone()) else {
             return Self::default();

@@ -1,5 +1,5 @@
-//! What an unattended run tells at most once a day, and no certificate's record can note: mistakes
-//! in manifests, and manifests that are gone.
+//! Reports of unattended runs that are due once a day and that no certificate's record can note:
+//! mistakes in manifests, and manifests that are gone.
 //!
 //! Contract: what a run has no reason to tell any more is new when it comes back, and all is new once
 //! a certificate is further overdue, or has expired. A state that cannot be read or written silences
@@ -21,9 +21,9 @@ use crate::store::{OpenMode, StateDirectory};
 pub struct Daily {
     state_dir: PathBuf,
     now: Timestamp,
-    /// What earlier runs reported, by digest.
+    /// Reports of earlier runs, by digest.
     before: BTreeMap<String, Timestamp>,
-    /// What this one had to report, and when that was last reported.
+    /// Reports of this run, and when each was last printed.
     now_known: BTreeMap<String, Timestamp>,
     /// When each certificate is to be renewed, and when it ends.
     renewals: Vec<(Option<Timestamp>, Option<Timestamp>)>,
@@ -48,7 +48,7 @@ impl Daily {
         self.renewals = all.map(|status| (status.renewal_time, status.not_after)).collect();
     }
 
-    /// Whether a text is to be reported now; then it is noted.
+    /// Returns whether a text is to be reported now; then it is noted.
     pub(crate) fn is_due(&mut self, text: &str) -> bool {
         let digest = digest_of(text.as_bytes());
         let is_heard = |last: &Timestamp| is_recent(*last, self.now) && !self.is_worse(*last);
@@ -57,7 +57,7 @@ impl Daily {
         last.is_none()
     }
 
-    /// Whether a certificate is further overdue than it was then.
+    /// Returns whether a certificate is further overdue than it was then.
     fn is_worse(&self, then: Timestamp) -> bool {
         self.renewals.iter().any(|(due, end)| alert::is_worse(*due, *end, then, self.now))
     }

@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
-/// What the process was started with.
+/// Environment at the start of the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
     is_root: bool,
-    /// Whether the user of this process owns the system's state, as a service's user does.
+    /// True if the user of this process owns the system's state, as a service's user does.
     is_owner: bool,
     user: Option<UserDirectories>,
     configured_state: Option<(PathBuf, usize)>,
@@ -62,7 +62,7 @@ impl Environment {
         Self { variables, ..Self::default() }
     }
 
-    /// Whether this process is root's.
+    /// Returns whether this process is root's.
     pub fn is_root(&self) -> bool {
         self.is_root
     }
@@ -88,19 +88,19 @@ impl Environment {
         if zone.is_unknown() { TimeZone::UTC } else { zone }
     }
 
-    /// Whether a variable is set, but to nothing.
+    /// Returns whether a variable is set, but to nothing.
     pub fn is_blank(&self, name: &OsStr) -> bool {
         self.variables.get(name).is_some_and(|value| value.is_empty())
     }
 
-    /// Whether the locale is one of UTF-8, so that more than ASCII can be shown.
+    /// Returns whether the locale is one of UTF-8, so that more than ASCII can be shown.
     pub fn is_utf8(&self) -> bool {
         let set = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| self.value(name));
         let locale = set.map(|value| value.to_string_lossy().to_ascii_lowercase());
         locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"))
     }
 
-    /// Whether the terminal, if there is one, knows control sequences (ECMA-48).
+    /// Returns whether the terminal, if there is one, knows control sequences (ECMA-48).
     pub fn has_controls(&self) -> bool {
         self.value("TERM").is_some_and(|value| value != "dumb")
     }
@@ -173,7 +173,7 @@ impl Environment {
     }
 }
 
-/// Whether the system's state belongs to the user of this number.
+/// Returns whether the system's state belongs to the user of this number.
 fn owns_state(user: u32) -> bool {
     fs::metadata(STATE.root).is_ok_and(|found| found.uid() == user)
 }
@@ -223,7 +223,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why a directory is unknown.
+/// Reason for an unknown directory.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EnvironmentError {
     /// There is no home to derive it from.
@@ -238,7 +238,7 @@ pub enum EnvironmentError {
     },
 }
 
-/// One row of the precedence table.
+/// Row of the precedence table.
 struct Which {
     what: &'static str,
     flag: &'static str,

@@ -28,9 +28,9 @@ pub struct CliError {
     pub code: ExitCode,
     /// A lower-case fragment; foreign text is already escaped.
     pub message: String,
-    /// What to do next, if known.
+    /// Next step, if known.
     pub hint: Option<Hint>,
-    /// Whether something was not found where this user reads.
+    /// True if something was not found where this user reads.
     pub is_absence: bool,
 }
 
@@ -81,7 +81,7 @@ impl CliError {
     }
 }
 
-/// Why a verb ended without its own data.
+/// Reason for the end of a verb without its own data.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorDocument<'a> {
@@ -89,7 +89,7 @@ pub(crate) struct ErrorDocument<'a> {
     class: &'a str,
     exit_code: u8,
     message: &'a str,
-    /// What to do next: commands, or one sentence.
+    /// Next steps: commands, or one sentence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hint: Vec<String>,
 }

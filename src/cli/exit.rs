@@ -1,4 +1,4 @@
-//! How a run ends, as a number: the exit codes and the rule for runs over several certificates.
+//! Exit codes, and the rule for runs over several certificates.
 //!
 //! Contract: these numbers are documented in the book and the man page and never change their
 //! meaning. 101, 134 and 139 are never used: a panic is a bug and ends in 1 (`crate::cli::panic`).
@@ -169,7 +169,7 @@ impl From<ExitCode> for std::process::ExitCode {
     }
 }
 
-/// How a verb, or its work on one certificate, ended.
+/// Ending of a verb, or of its work on one certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Nothing to do.
@@ -180,12 +180,12 @@ pub enum Ending {
     Deferred,
     /// Failed.
     Failed(FailureClass),
-    /// What was looked at is not as it should be: 8 with `--exit-code`, else the code of this class, or
-    /// none.
+    /// The subject needs attention: 8 with `--exit-code`, else the code of this class, or none.
     Attention(Option<FailureClass>),
     /// Nothing failed but the report of an earlier failure.
     Unreported,
-    /// As this: a run that a signal ended, an error that was printed before, another certctl.
+    /// Ends with this code: of a run that a signal ended, an error that was printed before, another
+    /// certctl.
     Like(ExitCode),
 }
 

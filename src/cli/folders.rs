@@ -74,7 +74,7 @@ fn state_beside(config: &Path) -> PathBuf {
     )
 }
 
-/// Whether nothing that was typed names this state.
+/// Returns whether nothing that was typed names this state.
 fn is_usual(state: &Directory) -> bool {
     match state.source {
         Source::Root | Source::Owner | Source::User | Source::Config { .. } => true,
@@ -97,7 +97,7 @@ pub(super) fn print_state(shell: &mut Shell) {
     }
 }
 
-/// What is said of the usual state that is used for manifests of another folder than the usual one.
+/// Warning about the usual state that is used for manifests of another folder than the usual one.
 fn of_other_manifests(
     config: &Directory,
     state: &Directory,

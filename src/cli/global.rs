@@ -161,7 +161,7 @@ pub enum LogFormat {
     Auto,
     /// Text lines that begin with the time.
     Text,
-    /// One JSON object per line.
+    /// JSON objects, one per line.
     Json,
     /// Text, with mistakes in manifests as annotations for GitHub workflows.
     Github,
@@ -200,7 +200,7 @@ pub enum Format {
     Text,
     /// Text with more columns.
     Wide,
-    /// One JSON object.
+    /// A JSON object.
     Json,
     /// YAML documents.
     Yaml,

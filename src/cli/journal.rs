@@ -3,7 +3,7 @@
 
 use crate::cli::environment::Environment;
 
-/// Whether stderr goes to the journal: `JOURNAL_STREAM` then names its device and inode
+/// Returns whether stderr goes to the journal: `JOURNAL_STREAM` then names its device and inode
 /// (systemd.exec(5)). A process that a service started and that writes elsewhere does not match.
 pub(crate) fn reads_stderr(environment: &Environment) -> bool {
     rustix::fs::fstat(std::io::stderr())

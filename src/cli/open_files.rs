@@ -16,7 +16,7 @@ pub(crate) fn raise() {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).ok();
 }
 
-/// How many of `parallel` certificates the limit has open files for, at least one.
+/// Number of certificates, at most `parallel` and at least one, that the limit has open files for.
 pub(crate) fn at_once(parallel: NonZeroUsize) -> usize {
     fitting(parallel.get(), getrlimit(Resource::Nofile).current)
 }

@@ -1,4 +1,4 @@
-//! What a panic becomes: a short message and exit code 1, whatever the profile does with panics.
+//! Reports a panic by a short message and exit code 1, whatever the profile does with panics.
 
 use std::io::Write as _;
 use std::panic::PanicHookInfo;
@@ -23,7 +23,7 @@ pub fn install_hook() {
     }));
 }
 
-/// Whether its message is a JSON object, as all lines of this run are.
+/// Returns whether its message is a JSON object, as all lines of this run are.
 pub(super) fn talk_json(is_json: bool) {
     TALKS_JSON.store(is_json, Ordering::Relaxed);
 }

@@ -26,7 +26,7 @@ pub(crate) struct Parsed {
     pub(crate) environment: Environment,
     /// The file, and what is wrong with it.
     pub(crate) config: Config,
-    /// What clap made of it all: the settings are read out of it.
+    /// Result of clap, out of which the settings are read.
     pub(crate) matches: ArgMatches,
 }
 

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::resource::{NamespacedName, RevocationReason};
 use crate::store::{Records, StateDirectory};
 
-/// What a run did.
+/// Results of a run.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Results {
     items: Vec<Report>,
@@ -43,7 +43,7 @@ pub(crate) struct Revoked {
     pub(crate) serial: String,
     pub(crate) reason: RevocationReason,
     pub(crate) state: RevokedState,
-    /// Why it failed.
+    /// Reason for the failure.
     pub(crate) message: Option<String>,
     /// Where copies of it and its key stay in output folders.
     #[serde(skip_serializing_if = "Vec::is_empty")]

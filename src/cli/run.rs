@@ -96,10 +96,10 @@ pub(crate) fn print_tally(shell: &mut Shell, reports: &[Report], invalid: usize)
     }
 }
 
-/// Of more certificates, those to which nothing was done are counted alone.
+/// Number of certificates above which unchanged ones are only counted.
 const MANY: usize = 10;
 
-/// How a run ended: each certificate, rewritten files, and errors of the manifests.
+/// Collects the endings of a run: each certificate, rewritten files, and errors of the manifests.
 pub(crate) fn endings_of(reports: &[Report], has_errors: bool) -> Vec<Ending> {
     let signal = reports.iter().find_map(|report| report.details.signal);
     let signal = signal.and_then(|signal| u8::try_from(signal).ok()).map(ExitCode::Signal);

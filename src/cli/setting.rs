@@ -136,7 +136,7 @@ fn setting(
     Setting { name, value, origin }
 }
 
-/// What holds without a flag whose default is none of clap's.
+/// Default of a flag that clap has none for.
 fn by_itself(name: &str) -> Option<String> {
     match name {
         "http01-listen" => Some(HTTP01_LISTEN.to_owned()),

@@ -71,7 +71,7 @@ impl Shell {
         }
     }
 
-    /// How many columns a line on stdout has.
+    /// Number of columns of a line on stdout.
     pub(crate) fn columns(&self) -> usize {
         let width = Width::of_stdout(self.environment.is_utf8());
         width.map_or(usize::MAX, |width| width.columns)
@@ -156,14 +156,15 @@ impl Shell {
         if named.is_empty() { self.environment.files() } else { named.clone() }
     }
 
-    /// Whether a scheduler started this run, whose messages are mailed: the lines that certctl
-    /// prints for schedulers have `-q`. A script or ssh without it gets the reason every time.
+    /// Returns whether a scheduler started this run, whose messages are mailed: the lines that
+    /// certctl prints for schedulers have `-q`. A script or ssh without it gets the reason every
+    /// time.
     pub(crate) fn is_scheduled(&self) -> bool {
         let is_quiet = self.global.quiet > 0 || self.environment.value(UNATTENDED).is_some();
         is_quiet && !self.output.talks_to_terminal()
     }
 
-    /// Whether to print a text now, which a scheduled run prints once a day.
+    /// Returns whether to print a text now, which a scheduled run prints once a day.
     pub(crate) fn prints(&mut self, text: &str) -> bool {
         self.daily.as_mut().is_none_or(|daily| daily.is_due(text))
     }
@@ -177,7 +178,7 @@ impl Shell {
         }
     }
 
-    /// Whether results are printed as JSON or YAML.
+    /// Returns whether results are printed as JSON or YAML.
     pub(crate) fn wants_document(&self) -> bool {
         matches!(self.global.format(), Format::Json | Format::Yaml)
     }

@@ -15,8 +15,8 @@ const HANGUP: i32 = 1;
 const INTERRUPT: i32 = 2;
 const TERMINATE: i32 = 15;
 
-/// Whether a signal has its usual effect, which is to end the process. The handlers of tokio stay once
-/// they are set, and a signal would have no effect after the run.
+/// True if a signal has its usual effect, which is to end the process. The handlers of tokio stay
+/// once they are set, and a signal would have no effect after the run.
 static IS_USUAL: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
     let is_usual = Arc::new(AtomicBool::new(false));
     for number in [HANGUP, INTERRUPT, TERMINATE] {

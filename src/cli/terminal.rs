@@ -5,14 +5,14 @@ use std::os::fd::AsFd;
 /// The width that a table has on a terminal, in columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Width {
-    /// How many.
+    /// Number of columns.
     pub columns: usize,
-    /// Whether more than ASCII can be shown.
+    /// True if more than ASCII can be shown.
     pub utf8: bool,
 }
 
 impl Width {
-    /// That of the terminal on stdout; `None` when it is none.
+    /// Size of the terminal on stdout; `None` when it is none.
     pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
         let (columns, _) = size_of(std::io::stdout())?;
         columns.map(|columns| Self { columns, utf8 })

@@ -101,7 +101,7 @@ pub(crate) fn user(text: &str) -> Result<String, ValueError> {
     if is_name { Ok(text.to_owned()) } else { Err(ValueError::User) }
 }
 
-/// Why a value is invalid. clap names the flag.
+/// Reason for an invalid value. clap names the flag.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
     #[error(transparent)]

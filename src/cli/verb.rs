@@ -1,4 +1,5 @@
-//! What a verb is: its arguments, and all else that certctl must know of it, in the verb's own file.
+//! Trait of a verb: its arguments, and all else that certctl must know of it, in the verb's own
+//! file.
 //!
 //! Contract: a verb is a file that defines its arguments (a doc comment there is the help text) and
 //! this trait for them, and one line in the list of `args`. What it prints with -o json has a line
@@ -12,18 +13,19 @@ use crate::cli::shell::Shell;
 
 /// The arguments of a verb.
 pub(super) trait VerbArgs {
-    /// Whether an error in `config.toml` stops it.
+    /// True if an error in `config.toml` stops it.
     const NEEDS_SETTINGS: bool;
-    /// Whether it changes what `--metrics-file` shows.
+    /// True if it changes what `--metrics-file` shows.
     const WRITES_METRICS: bool;
     /// Command lines to copy: one to four, of each verb below it.
     const EXAMPLES: &'static [Example];
 
-    /// Whether root acts as the owner of the state: the verb does what a run does, or judges what a
-    /// run would be able to do. `has_files`: whether the command line has `-f`.
+    /// Returns whether root acts as the owner of the state: the verb does what a run does, or
+    /// judges what a run would be able to do. `has_files`: whether the command line has `-f`.
     fn acts_as_owner(&self, has_files: bool) -> bool;
 
-    /// Whether it is the run that a timer or cron starts, whose log is short without a terminal.
+    /// Returns whether it is the run that a timer or cron starts, whose log is short without a
+    /// terminal.
     fn is_routine(&self) -> bool {
         false
     }

@@ -38,18 +38,18 @@ pub fn user_name(number: u32) -> String {
     named.map_or_else(|| number.to_string(), |named| named.name)
 }
 
-/// Whether root started this process, which may act as another user since.
+/// Returns whether root started this process, which may act as another user since.
 pub fn is_of_root() -> bool {
     rustix::process::geteuid().is_root() || may_become_root()
 }
 
-/// Whether sudo started this process, for a user who is not root.
+/// Returns whether sudo started this process, for a user who is not root.
 pub fn is_by_sudo() -> bool {
     is_of_root() && std::env::var_os("SUDO_USER").is_some_and(|user| !user.is_empty())
 }
 
-/// Whether only root can change where a path leads, whose last name, or several, may be missing: a
-/// command that root types follows no link of another user's there.
+/// Returns whether only root can change where a path leads, whose last name, or several, may be
+/// missing: a command that root types follows no link of another user's there.
 fn is_roots_way(path: &Path) -> bool {
     let Ok(path) = std::path::absolute(path) else { return false };
     let above = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
@@ -99,8 +99,9 @@ fn own(path: &Path, user: u32, is_whole: bool, look: Option<Look>, is_open: bool
     Permit::new(path, Right::Own { user, is_whole, look, is_open })
 }
 
-/// What lets this process use what the system denied it: the entry on the way to `path` that has the
-/// wrong owner in a folder of ours, or a mode that shuts its own owner out. `None` where it is neither.
+/// Finds the permit that lets this process use a path that the system denied it: for the entry on
+/// the way to `path` that has the wrong owner in a folder of ours, or a mode that shuts its own
+/// owner out. `None` where it is neither.
 pub fn denied(path: &Path) -> Option<Permit> {
     let us = rustix::process::geteuid().as_raw();
     for at in path.ancestors().take_while(|_| us != 0) {
@@ -117,9 +118,9 @@ pub fn denied(path: &Path) -> Option<Permit> {
     None
 }
 
-/// What lets this process read what the system denied it: the first entry on the way to `path` that is
-/// closed to it. What others use stays as it is for them. `None` where this process is root, or the entry
-/// is the home of a user.
+/// Finds the permit that lets this process read a path that the system denied it: for the first
+/// entry on the way to `path` that is closed to it. The rights of others stay. `None` where this
+/// process is root, or the entry is the home of a user.
 pub fn reading(path: &Path) -> Option<Permit> {
     if rustix::process::geteuid().is_root() {
         return None;
@@ -142,8 +143,9 @@ pub fn reading(path: &Path) -> Option<Permit> {
     Some(Permit::new(at, Right::Group { group: own_group(), letters, is_secret: false }))
 }
 
-/// What makes a file, a folder or a link one that is trusted. Never what would make the content of
-/// another user trusted unread: what that user wrote stays, and so does every handle that is still open.
+/// Finds the fix that makes a file, a folder or a link a trusted one. It never makes the content of
+/// another user trusted unread: that user's text stays, and so does every handle that is still
+/// open.
 pub fn trusted(error: &TrustError) -> Option<Fix> {
     let closed = |path: &Path, is_secret, look| {
         Some(Fix::Permit(Permit::new(path, Right::Closed { is_secret, look })))
@@ -165,7 +167,7 @@ pub fn trusted(error: &TrustError) -> Option<Fix> {
     }
 }
 
-/// Whether a folder is the home of its owner.
+/// Returns whether a folder is the home of its owner.
 fn is_home(folder: &Path, owner: u32) -> bool {
     let known = User::from_uid(Uid::from_raw(owner)).ok().flatten();
     known.is_some_and(|known| known.dir == folder)
@@ -200,13 +202,14 @@ pub fn closed_to(folder: &Path, user: u32) -> Option<&Path> {
     })
 }
 
-/// Whether the permissions of the first folder above that exists let this process make folders.
+/// Returns whether the permissions of the first folder above that exists let this process make
+/// folders.
 pub fn can_be_made(folder: &Path) -> bool {
     let above = folder.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
     above.is_some_and(|above| may(above, Access::WRITE_OK | Access::EXEC_OK))
 }
 
-/// Whether a folder is missing, or holds only what `is_own` tells to be this program's.
+/// Returns whether a folder is missing, or holds only what `is_own` tells to be this program's.
 pub fn has_nothing_of_others(folder: &Path, is_own: impl Fn(&Path) -> bool) -> bool {
     if folder.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return true;
@@ -215,17 +218,17 @@ pub fn has_nothing_of_others(folder: &Path, is_own: impl Fn(&Path) -> bool) -> b
     entries.is_ok_and(|mut entries| entries.all(|one| one.is_ok_and(|one| is_own(&one.path()))))
 }
 
-/// Whether this process may search a folder.
+/// Returns whether this process may search a folder.
 pub fn can_be_searched(folder: &Path) -> bool {
     may(folder, Access::EXEC_OK)
 }
 
-/// Whether this process may list a folder, too.
+/// Returns whether this process may list a folder, too.
 pub fn can_be_listed(folder: &Path) -> bool {
     may(folder, Access::READ_OK | Access::EXEC_OK)
 }
 
-/// Whether this process may read a file.
+/// Returns whether this process may read a file.
 pub fn can_be_read(file: &Path) -> bool {
     may(file, Access::READ_OK)
 }
@@ -234,8 +237,8 @@ fn may(folder: &Path, access: Access) -> bool {
     rustix::fs::accessat(CWD, folder, access, AtFlags::EACCESS).is_ok()
 }
 
-/// Whether this process, which is not root's, may give a file to another user, and then change its
-/// mode and remove it.
+/// Returns whether this process, which is not root's, may give a file to another user, and then
+/// change its mode and remove it.
 #[cfg(target_os = "linux")]
 pub fn may_give_away() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};
@@ -249,7 +252,7 @@ pub fn may_give_away() -> bool {
     false
 }
 
-/// Whether this process has kept the right to act as root.
+/// Returns whether this process has kept the right to act as root.
 #[cfg(target_os = "linux")]
 fn may_become_root() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};

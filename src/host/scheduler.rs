@@ -1,5 +1,5 @@
-//! What starts certctl on this host, as far as its own files show it: the systemd units of the packages
-//! and of `timer print`, and the files that `timer print` names for cron and for launchd.
+//! Schedulers of certctl on this host, as far as its own files show them: the systemd units of the
+//! packages and of `timer print`, and the files that `timer print` names for cron and for launchd.
 //!
 //! Contract: read-only, and no program is started but `systemctl show`. Schedulers of others are not
 //! looked for: that they run certctl is seen in the state, by what their runs leave.
@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What starts the runs.
+/// Scheduler of the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     Timer(Units),
@@ -48,7 +48,7 @@ pub enum Timer {
     Active,
 }
 
-/// What systemd knows of certctl's units.
+/// State of certctl's units in systemd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     pub timer: Timer,
@@ -59,9 +59,9 @@ pub struct Units {
     pub last_run: Option<LastRun>,
     /// The user of the runs.
     pub user: Option<String>,
-    /// Whether the service has the right to listen on ports below 1024.
+    /// True if the service has the right to listen on ports below 1024.
     pub may_open_ports: bool,
-    /// Whether systemd opens port 80 for the service.
+    /// True if systemd opens port 80 for the service.
     pub has_socket: bool,
 }
 
@@ -70,15 +70,15 @@ pub struct Units {
 pub struct LastRun {
     /// When it ended, in systemd's words.
     pub at: String,
-    /// Whether it ended by itself, and its exit code; else the signal that ended it.
+    /// True if it ended by itself, and its exit code; else the signal that ended it.
     pub has_exited: bool,
     pub number: String,
-    /// Whether the unit that runs the hooks has failed.
+    /// True if the unit that runs the hooks has failed.
     pub hooks_failed: bool,
 }
 
 impl LastRun {
-    /// Whether it failed, or the unit of its hooks.
+    /// Returns whether it failed, or the unit of its hooks.
     pub fn has_failed(&self) -> bool {
         // As in `SuccessExitStatus=`.
         let is_well = self.has_exited && ["0", "75"].contains(&self.number.as_str());
@@ -87,7 +87,8 @@ impl LastRun {
 }
 
 impl Units {
-    /// Those of the host, or of this user alone; `None` where systemd does not run or answer.
+    /// Reads the units of the host, or of this user alone; `None` where systemd does not run or
+    /// answer.
     pub fn read(is_of_user: bool, as_root: bool) -> Option<Self> {
         let systemctl = Path::new("/usr/bin/systemctl");
         if !systemd_runs() || !systemctl.exists() {
@@ -140,7 +141,7 @@ impl Units {
         }
     }
 
-    /// Whether the timer starts runs, now or from the next boot on.
+    /// Returns whether the timer starts runs, now or from the next boot on.
     pub fn is_enabled(&self) -> bool {
         match self.timer {
             Timer::Stopped | Timer::Active => true,
@@ -148,18 +149,18 @@ impl Units {
         }
     }
 
-    /// Whether the service may listen on this port.
+    /// Returns whether the service may listen on this port.
     pub fn may_listen(&self, port: u16) -> bool {
         self.may_open_ports || (self.has_socket && port == PORT_OF_SOCKET)
     }
 }
 
-/// Whether systemd runs this host, as sd_booted(3) has it.
+/// Returns whether systemd runs this host, as sd_booted(3) has it.
 pub fn systemd_runs() -> bool {
     Path::new("/run/systemd/system").is_dir()
 }
 
-/// Whether systemd runs this host, and a package has put the unit of this name there.
+/// Returns whether systemd runs this host, and a package has put the unit of this name there.
 pub fn has_packaged_unit(unit: &str) -> bool {
     systemd_runs() && FOLDERS.iter().skip(1).any(|folder| is_in(folder, unit))
 }
@@ -178,11 +179,11 @@ pub const RELOAD: &str = "certctl-reload.service";
 const SOCKET: &str = "certctl.socket";
 /// Its `ListenStream`.
 const PORT_OF_SOCKET: u16 = 80;
-/// What `timer print` writes for cron.
+/// File that `timer print` writes for cron.
 pub const CRON: &str = "/etc/cron.d/certctl";
 const FILES: &[&str] = &[CRON, "/Library/LaunchDaemons/io.certctl.issue.plist"];
 const UNITS: [&str; 4] = [TIMER, SERVICE, RELOAD, SOCKET];
-/// What a scheduled run needs, but for the port.
+/// Units that a scheduled run needs, but for the port.
 const RUN_UNITS: [&str; 3] = [TIMER, SERVICE, RELOAD];
 const PROPERTIES: &str = "--property=Id,LoadState,UnitFileState,ActiveState,NextElapseUSecRealtime,\
                           ExecMainExitTimestamp,ExecMainCode,ExecMainStatus,User,AmbientCapabilities";

@@ -99,7 +99,7 @@ fn columns() -> usize {
     Width::of_stderr().unwrap_or(USUAL)
 }
 
-/// How often the sign of life moves.
+/// Time between two moves of the sign of life.
 const TICK: Duration = Duration::from_millis(100);
 
 #[cfg(test)]

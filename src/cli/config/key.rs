@@ -10,7 +10,8 @@ use crate::cli::global::GlobalArgs;
 /// The value of one key, as it would stand behind its flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// One word, or several for a flag that may be repeated; `true` for a flag without a value.
+    /// Value of the key: one word, several for a flag that may be repeated, `true` for a flag
+    /// without a value.
     pub words: Vec<OsString>,
     /// Its line in the file, counted from 1.
     pub line: usize,
@@ -34,7 +35,7 @@ pub(super) fn shown(globals: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     keys.filter(|(key, _)| *key != CONFIG_DIR)
 }
 
-/// Whether the flag takes no value.
+/// Returns whether the flag takes no value.
 pub(super) fn is_switch(action: &ArgAction) -> bool {
     matches!(action, ArgAction::SetTrue | ArgAction::SetFalse)
 }

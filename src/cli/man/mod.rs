@@ -15,18 +15,18 @@ use clap_mangen::Man;
 use crate::cli::command_tree::{Example, Verbs};
 use crate::cli::exit::MEANINGS;
 
-/// One page of the manual.
+/// Page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The name of its file, such as `certctl-issue.1`.
     pub file: String,
-    /// What is in it, for man(1).
+    /// Text of the page, for man(1).
     pub text: String,
 }
 
 impl Page {
-    /// Whether this word is its name, with or without `certctl-` before it. `./issue` is a path, and
-    /// no name.
+    /// Returns whether this word is its name, with or without `certctl-` before it. `./issue` is a
+    /// path, and no name.
     pub(in crate::cli) fn is_named(&self, word: &Path) -> bool {
         let name = self.file.rsplit_once('.').map_or(self.file.as_str(), |(name, _)| name);
         let short = name.strip_prefix("certctl-").unwrap_or(name);

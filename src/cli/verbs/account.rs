@@ -156,8 +156,8 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>
     Ok(Vec::new())
 }
 
-/// How the accounts are removed that no Issuer names and that were never registered. An Issuer with a
-/// mistake may name them.
+/// Advice on accounts that no Issuer names and that were never registered. An Issuer with a mistake
+/// may name them.
 fn advise_on_unused(
     shell: &mut Shell,
     workspace: &Workspace,
@@ -184,7 +184,7 @@ fn advise_on_unused(
     }
 }
 
-/// What leads to the first account.
+/// Way to the first account.
 fn no_account(shell: &Shell, is_without_issuer: bool) -> Text {
     match folders::unread(shell) {
         Some(path) => {
@@ -248,7 +248,7 @@ pub(in crate::cli) struct AccountDocument {
     state: State,
     /// Its URL at the CA.
     uri: Option<String>,
-    /// Those that the CA was told.
+    /// Contacts that the CA has.
     contacts: Vec<String>,
     issuer_kind: IssuerKind,
     /// Empty for ClusterIssuers.
@@ -263,7 +263,7 @@ pub(in crate::cli) struct AccountDocument {
     key_thumbprint: String,
     /// When this host registered it.
     registered_at: Option<Rfc3339>,
-    /// Those that it agreed to.
+    /// Terms that the account agreed to.
     terms_of_service: Option<String>,
 }
 
@@ -342,7 +342,8 @@ impl AccountDocument {
     }
 }
 
-/// Whether an account is in use and its key, without which the CA answers nothing, cannot be used.
+/// Returns whether an account is in use and its key, without which the CA answers nothing, cannot
+/// be used.
 fn has_lost_key(account: &Account, key: Option<&AccountKey>) -> bool {
     key.is_none() && account.next_step != AccountStep::Deactivated
 }
@@ -406,7 +407,7 @@ async fn perform(
     Ok(endings)
 }
 
-/// What a person must know before the account of an Issuer is deactivated.
+/// Warning to a person before the account of an Issuer is deactivated.
 fn loss(issuer: &Issuer, targets: &Targets) -> String {
     let (kind, name) = (issuer.kind, &issuer.metadata.name);
     let server = escape(&issuer.acme.server);
@@ -466,7 +467,7 @@ fn print(
     }
 }
 
-/// What leads on from a request to the CA that failed.
+/// Way out of a failed request to the CA.
 fn diagnosis(error: &EffectError, issuer: &str, request: AccountRequest) -> Diagnosis {
     let doing = match request {
         AccountRequest::Registered => Doing::RegisterAccount,

@@ -165,7 +165,7 @@ fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result
     Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
 }
 
-/// Of a certificate that was never issued there is only a manifest.
+/// Error for a certificate that was never issued and has only a manifest.
 fn without_state(name: &NamespacedName, workspace: &mut Workspace) -> Option<CliError> {
     let (path, line) = workspace.manifest_of(name)?;
     let message = format!(

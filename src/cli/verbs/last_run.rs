@@ -20,7 +20,7 @@ pub(in crate::cli) fn note(shell: &Shell) {
     }
 }
 
-/// That none came for a day, in one line.
+/// Warning that no run came for a day, in one line.
 pub(in crate::cli) fn missed(run: AutomaticRun, now: Timestamp, zone: &TimeZone) -> Option<String> {
     let dated = |at| time::dated(at, now, Some(zone));
     run.is_missed(now).then(|| match run {

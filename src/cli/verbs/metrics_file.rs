@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::host::rights::{self, can_be_made};
 use crate::resource::{Fix, Letters, Obstacle};
 
-/// Why a run of this user cannot write the file, and what helps: a new one takes its place, so that it is the
-/// folder which counts.
+/// Obstacle of a run of this user to writing the file, and its fix. A new file takes its place, so
+/// the folder counts.
 pub(in crate::cli) fn obstacle(file: &Path) -> Option<Obstacle> {
     let file = std::path::absolute(file).ok()?;
     let folder = file.parent()?;

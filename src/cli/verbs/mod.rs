@@ -1,4 +1,4 @@
-//! One file for each verb: its arguments, the call below, and what it prints.
+//! A file for each verb: its arguments, the call below, and its output.
 
 pub(in crate::cli) mod account;
 pub(in crate::cli) mod check;

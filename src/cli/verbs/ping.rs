@@ -14,7 +14,7 @@ use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
 use crate::workspace::{MonitorError, call_monitor};
 
-/// How long one ping takes at most.
+/// Time that a ping takes at most.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The moments of which a monitor learns.
@@ -26,7 +26,7 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
-    /// That of the end of a run, by its exit code and whether a certificate of it is stuck.
+    /// Ping at the end of a run, by its exit code and whether a certificate of it is stuck.
     pub(crate) fn of(code: ExitCode, is_stuck: bool) -> Self {
         match code {
             ExitCode::Done | ExitCode::Changed => Self::Success,

@@ -151,7 +151,7 @@ pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<End
     })
 }
 
-/// What may help where names were not validated in time.
+/// Hints for names that were not validated in time.
 fn hints(pending: &[Use<'_>], port: u16) -> BTreeSet<String> {
     let hint = |one: &Use<'_>| match &one.settings.http01_webroot {
         Some(folder) if !one.over_http().is_empty() => {
@@ -223,7 +223,7 @@ fn failed(error: impl std::fmt::Display) -> CliError {
 /// The port that CAs ask (RFC 8555, section 8.3).
 const HTTP: u16 = 80;
 
-/// How long a name may take to be proven in a rehearsal.
+/// Time that a name may take to be proven in a rehearsal.
 const PATIENCE: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
 /// The steps of each certificate.
@@ -243,8 +243,8 @@ impl Observer for Script {
     fn stage(&self, _certificate: &NamespacedName, _stage: &str) {}
 }
 
-/// Whether it is something that a person would call a step: not what certctl only keeps its books
-/// with.
+/// Returns whether it is something that a person would call a step: not what certctl only keeps its
+/// books with.
 fn is_step(event: &Event) -> bool {
     let is_bookkeeping = matches!(
         event.reason,

@@ -214,7 +214,8 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliEr
     Ok(endings)
 }
 
-/// Whether a replacement is to be issued now; says what is known of a revocation that is not new.
+/// Returns whether a replacement is to be issued now; says what is known of a revocation that is
+/// not new.
 fn wants_replacement(outcome: &Requested, certificate: &NamespacedName, shell: &mut Shell) -> bool {
     match outcome {
         Requested::Owed(_) => true,
@@ -490,7 +491,7 @@ fn print_holders(
     Some(CliError::new(code, message).trying(format_args!("certctl revoke {file}{reason}{key}")))
 }
 
-/// Why no CA revoked a serial.
+/// Error for a serial that no CA revoked.
 fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError {
     let mut message = format!("serial {serial} is not revoked");
     for Refusal { issuer, error } in refusals {

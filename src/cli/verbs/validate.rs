@@ -124,7 +124,7 @@ pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<Vec<End
     Ok(code)
 }
 
-/// What is said of hooks and folders that a command of this user cannot judge.
+/// Note on hooks and folders that a command of this user cannot judge.
 fn of_schedule() -> Text {
     let mut text = Text::from(format!(
         "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
@@ -218,7 +218,7 @@ fn judged(
     Ok(())
 }
 
-/// Which of several Certificates with the same Secret owns it, if the state knows one of them.
+/// Finds the owner among several Certificates with the same Secret, if the state knows one of them.
 async fn owner(settings: Settings, of: &Conflict) -> Result<Option<NamespacedName>, CliError> {
     let names = of.certificates.iter().cloned().collect();
     let workspace = Workspace::open_scoped(settings, Scope::Only(names)).await?;

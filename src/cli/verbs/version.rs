@@ -55,7 +55,7 @@ impl VerbArgs for VersionArgs {
     }
 }
 
-/// What `certctl version` prints on stdout.
+/// Formats the output of `certctl version`.
 fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
     match shell.global.format() {
         Format::Text | Format::Wide if args.short => Ok(format!("{VERSION}\n")),

@@ -5,7 +5,7 @@ use super::*;
 
 const OTHER: u32 = 65_534;
 
-/// What another user may have written is never made trusted unread.
+/// Files that another user may have written are never made trusted unread.
 #[test]
 fn nothing_gives_away_what_another_user_wrote() {
     let (path, trusted_user) = (|| PathBuf::from("/a"), Trusted::root());

@@ -50,7 +50,7 @@ pub(super) fn chosen(
     }
 }
 
-/// Whether an Issuer has a solver for HTTP-01.
+/// Returns whether an Issuer has a solver for HTTP-01.
 pub(super) fn has_http01(issuer: &Issuer) -> bool {
     issuer.acme.solvers.iter().any(|solver| solver.challenge_type().is_served())
 }
@@ -66,10 +66,10 @@ pub(super) fn unvalidated<'a>(issuer: &Issuer, names: &'a [String]) -> Option<&'
     names.iter().find(|name| domain(name).is_some_and(|domain| !domain.is_ok_and(has_solver)))
 }
 
-/// Why the directory of a CA cannot be used.
+/// Reason why the directory of a CA cannot be used.
 pub(super) struct Refused {
     pub(super) why: String,
-    /// What to do about it.
+    /// Fix of the problem.
     pub(super) hint: &'static str,
     /// It does not answer now.
     pub(super) is_silent: bool,
@@ -152,11 +152,11 @@ pub(super) fn free_name(name: &str, known: &[Issuer], config: &Path) -> String {
 pub(super) const LETS_ENCRYPT: &str = "letsencrypt";
 /// The Issuer of its staging environment.
 pub(super) const STAGING: &str = "letsencrypt-staging";
-/// What to do about a server that this host does not trust.
+/// Fix for a server that this host does not trust.
 const BUNDLE: &str = "--ca-bundle FILE, the PEM file with the root of its server";
 /// More than a manifest can hold.
 const MAX_BUNDLE_BYTES: u64 = 1 << 20;
-/// How long the CA may take to answer.
+/// Time that the CA may take to answer.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(5);
 
 #[cfg(test)]

@@ -137,7 +137,8 @@ pub(super) fn warn(Obstacle { fact, fix }: &Obstacle, shell: &mut Shell) {
     shell.output.print(&Message::advice(fact, fix.clone().map(Hint::from).as_ref()));
 }
 
-/// Why a path cannot be a webroot. A folder may be made later, unless it is a typing error of another one.
+/// Reason why a path cannot be a webroot. A folder may be made later, unless it is a typing error
+/// of another one.
 pub(super) fn no_webroot(path: &Path) -> Option<String> {
     if path.ends_with(".well-known") || path.ends_with(".well-known/acme-challenge") {
         let why = "this is below a webroot; certctl adds /.well-known/acme-challenge itself";
@@ -150,7 +151,7 @@ pub(super) fn no_webroot(path: &Path) -> Option<String> {
     Some(format!("no such folder; did you mean {}?", escape(&meant.to_string_lossy())))
 }
 
-/// That another Certificate has all names of the new one.
+/// Notes that another Certificate has all names of the new one.
 pub(super) fn same_names(new: &Loaded, all: &Loaded) -> Option<String> {
     let names = |one| -> BTreeSet<Identifier> { names_of(one).into_iter().collect() };
     let ours = names(new.certificates.first()?);
@@ -163,7 +164,7 @@ pub(super) fn same_names(new: &Loaded, all: &Loaded) -> Option<String> {
     ))
 }
 
-/// Whether certctl is to listen on the usual port for these names.
+/// Returns whether certctl is to listen on the usual port for these names.
 pub(super) fn needs_usual_port(args: &CreateCertificateArgs, issuer: &Issuer) -> bool {
     has_http01(issuer)
         && args.webroot.is_none()
@@ -219,13 +220,13 @@ pub(super) fn missing_programs(File { placed, loaded, .. }: &File) -> BTreeSet<P
     paths.filter(|path| !path.exists()).collect()
 }
 
-/// Why a text is not the name of a program in `hooks.d`; `None` of a name.
+/// Reason why a text is not the name of a program in `hooks.d`; `None` of a name.
 pub(super) fn no_program(text: &str) -> Option<String> {
     let is_name = is_component(text) && !text.contains(char::is_control);
     (!is_name).then(|| format!("`{}` is not the name of a program in hooks.d", escape(text)))
 }
 
-/// Why a certificate cannot have this name, which is neither a DNS name nor an address.
+/// Reason why a certificate cannot have this name, which is neither a DNS name nor an address.
 pub(super) fn refusal_of(name: &str) -> Option<String> {
     if name.eq_ignore_ascii_case("DNSNAME") {
         return Some(format!("`{name}` stands for a DNS name of yours, such as www.example.com"));
@@ -239,9 +240,9 @@ pub(super) fn refusal_of(name: &str) -> Option<String> {
     Some(format!("`{}` is not a DNS name for a certificate: {error}; {allowed}", escape(name)))
 }
 
-/// Why a run could not write to the webroot or to the folder of the copies, also where it could not
-/// give them to their owner or group. A run has the rights of the owner of the state: root gives up its
-/// own for this check, which therefore comes last.
+/// Reason why a run could not write to the webroot or to the folder of the copies, also where it
+/// could not give them to their owner or group. A run has the rights of the owner of the state:
+/// root gives up its own for this check, which therefore comes last.
 pub(super) fn obstacles(
     args: &CreateCertificateArgs,
     new: &Loaded,

@@ -115,13 +115,13 @@ fn names(asker: &mut Asker<'_>, config: &Path) -> Result<(Vec<String>, UsualPort
     })
 }
 
-/// Whether the name of this host is one that a CA can validate.
+/// Returns whether the name of this host is one that a CA can validate.
 fn is_public(name: &str) -> bool {
     let has_domain = name.split_once('.').is_some_and(|(_, domain)| !LOCAL.contains(&domain));
     has_domain && refusal_of(name).is_none()
 }
 
-/// What is found of each name: whether it leads here.
+/// Finding for each name: whether it leads here.
 fn lookups(shell: &Shell, names: &[String]) -> Vec<String> {
     let found = on_one_thread(async {
         let resolver = shell.settings()?.resolver(BTreeMap::new()).await;
@@ -204,7 +204,7 @@ fn issuer(asker: &mut Asker<'_>, names: &[String], placed: &Placed) -> Result<By
     })
 }
 
-/// How an answer has the names validated.
+/// Answer to the question of validation.
 enum Way {
     /// certctl answers on port 80.
     Http,
@@ -212,7 +212,7 @@ enum Way {
     Dns(Dns01),
 }
 
-/// How the names are validated.
+/// Asks for the way to validate the names.
 fn way(
     asker: &mut Asker<'_>,
     draft: &mut Draft,
@@ -424,7 +424,7 @@ const NONE: &str = "none";
 const WEBROOTS: [&str; 3] = ["/var/www/html", "/usr/share/nginx/html", "/srv/http"];
 /// Domains of names that no CA validates.
 const LOCAL: [&str; 5] = ["local", "localdomain", "lan", "internal", "home.arpa"];
-/// How long a lookup may take.
+/// Time that a lookup may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

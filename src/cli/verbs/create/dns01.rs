@@ -19,7 +19,7 @@ pub struct Dns01(&'static Provider);
 /// A DNS provider, and how manifests name it.
 #[derive(Debug, PartialEq, Eq)]
 struct Provider {
-    /// As it is typed.
+    /// Name as it is typed.
     name: &'static str,
     /// The field of `dns01` with its settings; empty of one that a webhook names.
     field: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Field {
     example: &'static str,
 }
 
-/// What a field holds.
+/// Kind of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A reference to a secret of one line.
@@ -49,7 +49,7 @@ pub(super) enum Kind {
 }
 
 impl Dns01 {
-    /// As it is typed.
+    /// Name as it is typed.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
@@ -111,7 +111,7 @@ impl Field {
         format!("{}: {meaning}{suffix}", key_of(self.name))
     }
 
-    /// What an empty answer stands for.
+    /// Meaning of an empty answer.
     pub(super) fn default(&self) -> Option<&'static str> {
         (self.kind == Kind::Word).then_some(self.example)
     }

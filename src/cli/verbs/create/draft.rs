@@ -1,4 +1,4 @@
-//! What the answers of `create` come to: the manifests of a Certificate and of its Issuer.
+//! Result of the answers to `create`: the manifests of a Certificate and of its Issuer.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) struct Draft {
 
 /// The Issuer of the certificate.
 pub(super) enum By {
-    /// One that the manifests have.
+    /// Issuer that the manifests have.
     Known(Box<Issuer>),
     New(Box<NewIssuer>),
 }
@@ -52,7 +52,7 @@ impl Draft {
         Ok((of_issuer, File::new(placed, &text)?))
     }
 
-    /// Whether certctl answers the challenges on the usual port.
+    /// Returns whether certctl answers the challenges on the usual port.
     pub(super) fn needs_usual_port(&self) -> bool {
         match &self.by {
             By::Known(issuer) => needs_usual_port(&self.args, issuer),

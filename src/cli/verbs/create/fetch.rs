@@ -117,7 +117,7 @@ fn print(args: &CreateRequestArgs, reports: &[Report], shell: &mut Shell) {
     }
 }
 
-/// Whether challenge responses may still be published; prints them.
+/// Returns whether challenge responses may still be published; prints them.
 async fn is_owed(
     workspace: &Workspace,
     name: &NamespacedName,

@@ -173,6 +173,6 @@ fn issue(
 
 /// Where the packages have examples.
 const EXAMPLES: &str = "/usr/share/doc/certctl/examples";
-/// How many characters of a line with roots are shown, which is longer than all others: no more than their
-/// first line.
+/// Number of characters that are shown of a line with roots, which is longer than all others: no
+/// more than their first line.
 const SHOWN: usize = 40;

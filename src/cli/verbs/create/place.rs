@@ -46,7 +46,7 @@ pub(super) struct Placed {
     pub(super) namespace: Option<String>,
     /// The folder of manifests.
     pub(super) config: PathBuf,
-    /// Whether that folder was named by `--into`.
+    /// True if that folder was named by `--into`.
     pub(super) is_named: bool,
     /// The options of `install` that store a secret.
     pub(super) install: String,
@@ -146,7 +146,7 @@ impl Placed {
         Ok(escape(&state.to_string_lossy()).into_owned())
     }
 
-    /// Whether commands read the folder without being told to.
+    /// Returns whether commands read the folder without being told to.
     pub(super) fn is_read(&self, shell: &Shell) -> bool {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
         // One that is not there yet is made.
@@ -174,7 +174,7 @@ pub(super) struct File {
 }
 
 impl File {
-    /// One without a mistake.
+    /// Builds a draft without a mistake.
     pub(super) fn new(placed: Placed, text: &str) -> Result<Self, CliError> {
         let loaded = check(text)?;
         Ok(Self { placed, text: for_editors(text, Path::new(SCHEMA)), loaded })
@@ -292,7 +292,7 @@ fn exists(placed: &Placed) -> CliError {
         .hinted(format_args!("edit that file (--print prints a new one); or {other}"))
 }
 
-/// That the folder to write to is not there.
+/// Error for a missing folder.
 pub(super) fn missing(folder: &Path) -> CliError {
     let shown = escape(&folder.to_string_lossy()).into_owned();
     let error = CliError::new(ExitCode::Manifest, format_args!("{shown} does not exist"));
@@ -312,7 +312,8 @@ pub(super) fn meant_instead(folder: &Path) -> Option<PathBuf> {
     Some(parent.join(other))
 }
 
-/// Of a folder without permission, the temporary file, which the system speaks of, is none of the user's.
+/// Error of a write. In a folder without permission, the system names the temporary file, which is
+/// none of the user's.
 fn unwritten(kind: ErrorKind, error: &dyn std::fmt::Display, folder: &Path) -> CliError {
     if kind != ErrorKind::PermissionDenied {
         return CliError::new(ExitCode::Output, error);
@@ -322,7 +323,7 @@ fn unwritten(kind: ErrorKind, error: &dyn std::fmt::Display, folder: &Path) -> C
         .hinted("run the same command with sudo, or name another folder with --into")
 }
 
-/// What was given on the command line may make a manifest that is none.
+/// Parses the new manifest, since words of the command line may make it invalid.
 pub(super) fn check(text: &str) -> Result<Loaded, CliError> {
     let source = Source::Stdin(text.as_bytes().to_owned());
     let loaded = manifest::load(&[source], &manifest::Options::default());

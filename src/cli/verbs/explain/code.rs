@@ -8,9 +8,9 @@
 #[derive(Clone, Copy, Debug)]
 pub struct Code {
     pub code: &'static str,
-    /// What was found.
+    /// Mistake that the code stands for.
     pub meaning: &'static str,
-    /// What to do about it.
+    /// Fix of the mistake.
     pub remedy: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl Code {
         codes().find(|row| row.code.eq_ignore_ascii_case(word))
     }
 
-    /// As it is explained on a page.
+    /// Explains the code on a page.
     pub(super) fn page(&self) -> String {
         let Self { code, meaning, remedy } = self;
         let kind = if code.starts_with('W') { "warning" } else { "error" };

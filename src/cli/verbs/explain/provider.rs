@@ -62,5 +62,5 @@ fn word(kind: ConfigKind) -> &'static str {
     }
 }
 
-/// Of the names in a line, in columns.
+/// Width of a line of names.
 const WIDTH: usize = 76;

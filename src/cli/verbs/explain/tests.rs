@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::manifest::{self, Diagnostic, Options, Source};
 
-/// What the manifest layer says of a manifest that has nothing but this below the path.
+/// Diagnostics of a manifest that has nothing but this below the path.
 fn diagnostics(kind: Kind, path: &str, value: &str) -> Vec<Diagnostic> {
     let parts: Vec<&str> = if path.is_empty() { Vec::new() } else { path.split('.').collect() };
     let mut yaml = value.to_owned();

@@ -34,9 +34,9 @@ struct Page {
     paragraph: String,
     /// The tag, once it is known.
     tag: Option<String>,
-    /// Whether the next line is a tag.
+    /// True if the next line is a tag.
     awaits_tag: bool,
-    /// Whether lines are kept as they are.
+    /// True if lines are kept as they are.
     is_literal: bool,
 }
 

@@ -182,7 +182,7 @@ async fn report_of(
     report.map_err(|error| CliError::new(ExitCode::Manifest, error))
 }
 
-/// What the server at a host lacks that is to present a certificate of the state.
+/// Fault of the server at a host that is to present a certificate of the state.
 async fn in_server(owners: &Owners, host: &str) -> Option<String> {
     let (owner, _) = owners.covering(host).await?;
     let one = owners.certificate(&owner.certificate)?;
@@ -202,7 +202,8 @@ async fn in_server(owners: &Owners, host: &str) -> Option<String> {
     ))
 }
 
-/// How often a server is looked at again that does not present the certificate of the state.
+/// Number of times that a server is queried again if it does not present the certificate of the
+/// state.
 const LOOKS_AGAIN: u32 = 4;
 /// The time between two looks.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -63,7 +63,7 @@ fn server(word: &OsStr) -> Option<Source> {
     Some(Source::Server { host, port })
 }
 
-/// Why there is no certificate from `source`.
+/// Error for a `source` without a certificate.
 pub(super) fn refused(error: InspectError, source: &Source) -> CliError {
     match error {
         InspectError::Owners(error) => not_found(error, source),
@@ -119,7 +119,7 @@ const STARTTLS: &[(u16, &str)] = &[
     (5432, "postgres"),
 ];
 
-/// Whether a name looks like that of a host, and not like a file.
+/// Returns whether a name looks like that of a host, and not like a file.
 fn is_host(name: &str) -> bool {
     let is_file = [".pem", ".crt", ".cer", ".key"].iter().any(|end| name.ends_with(end));
     name.contains('.') && !is_file

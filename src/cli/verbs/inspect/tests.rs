@@ -8,7 +8,7 @@ use crate::workspace::inspect::{HostMatch, KeyMatch, SpecMatch, Trust};
 
 const URL: &str = "http://127.0.0.1:9/x";
 
-/// What is said of a certificate with its key, and a spec that it does not match.
+/// Report on a certificate with its key, and a spec that it does not match.
 async fn reported() -> (Report, Subject) {
     let root = Ca::root("Root", KeyAlgorithm::Ecdsa, 256);
     let upper = root.intermediate("Upper", KeyAlgorithm::Ecdsa, 256);

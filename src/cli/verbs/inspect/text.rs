@@ -98,8 +98,8 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
     page.text
 }
 
-/// What a person asks of a server, or of the roots of a file, in a few lines; `None` where all of it was
-/// asked for.
+/// Verdict on a server, or on the roots of a file, in a few lines; `None` where all of it was asked
+/// for.
 pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
     let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
     let whole = "all of it: the same with -o wide".to_owned();
@@ -134,7 +134,7 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
     text::fitted(&text, columns)
 }
 
-/// Of a private CA.
+/// Note on a private CA.
 const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; \
                                  this host does not trust it";
 /// The same where the caBundle has the roots of the CA's server alone.
@@ -142,11 +142,11 @@ const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither
                                caBundle nor trusted by this host: ask its operator, since ACME \
                                does not hand it out";
 
-/// What is to be known of one that certctl issued.
+/// Note on a certificate that certctl issued.
 const ROOT_OF_OPERATOR: &str =
     "; that is usual with a private CA: clients need its root, which its operator has";
 
-/// How far apart the stops of a terminal's tabs are.
+/// Distance of the stops of a terminal's tabs.
 const TAB: usize = 8;
 
 fn renewal_information(page: &mut Page, known: &RenewalWindow) {
@@ -246,7 +246,7 @@ fn key(key: &KeyMatch, is_of_server: bool) -> String {
     }
 }
 
-/// Whether the certificate is for the name that the server was asked for.
+/// Returns whether the certificate is for the name that the server was asked for.
 fn matches_name(host: &HostMatch) -> String {
     if host.matches {
         return "yes".to_owned();
@@ -262,17 +262,17 @@ fn matches_spec(spec: &SpecMatch) -> String {
     if spec.matches { "yes".to_owned() } else { format!("no: {}", spec.differences.join(", ")) }
 }
 
-/// Whether the certificate is what a server presents.
+/// Returns whether the certificate is what a server presents.
 fn is_of_server(report: &Report) -> bool {
     report.host.is_some() || report.served.is_some()
 }
 
-/// Whether a question has an answer in a few lines.
+/// Returns whether a question has an answer in a few lines.
 fn has_verdict(report: &Report) -> bool {
     is_of_server(report) || report.file_trust.is_some() || report.leaf.is_ca
 }
 
-/// What a server presents, or what this is, and who trusts it.
+/// Names the certificate or the server that presents it, and its trust.
 fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     let source = escape(&report.source);
     if report.leaf.is_ca && !is_of_server(report) {
@@ -344,8 +344,8 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
     lines
 }
 
-/// Whether a server presents the certificate of the CA that signed its own; nothing is said where a
-/// client that trusts it does not need that.
+/// Returns whether a server presents the certificate of the CA that signed its own; nothing is said
+/// where a client that trusts it does not need that.
 fn intermediate(report: &Report) -> Option<String> {
     let (leaf, others) = report.chain.split_first()?;
     if !is_of_server(report) || leaf.issuer == leaf.subject {
@@ -363,7 +363,7 @@ fn intermediate(report: &Report) -> Option<String> {
     }
 }
 
-/// What a file with the certificate of a CA is.
+/// Describes a file with the certificate of a CA.
 fn of_ca(source: &str, report: &Report) -> Vec<String> {
     let leaf = &report.leaf;
     let (subject, issuer) = (escape(&leaf.subject.common_name), escape(&leaf.issuer.common_name));
@@ -380,7 +380,7 @@ fn of_ca(source: &str, report: &Report) -> Vec<String> {
     lines
 }
 
-/// How many are shown of a server's certificate.
+/// Number of names that are shown of a server's certificate.
 const MOST_NAMES: usize = 5;
 
 /// The name of a Certificate, with its namespace where that is not the usual one.

@@ -66,7 +66,7 @@ fn is_kind(name: &str) -> Value {
     json!({ "properties": { "kind": { "const": name } }, "required": ["kind"] })
 }
 
-/// What `kubectl get -o yaml` exports; its items are manifests, Lists among them.
+/// Schema of the export of `kubectl get -o yaml`; its items are manifests, Lists among them.
 fn list() -> Value {
     json!({
         "title": LIST,
@@ -204,8 +204,8 @@ fn secret_ref() -> Value {
     })
 }
 
-/// What the schemas of both kinds of issuers refer to. A webhook of certctl's names a provider that
-/// there is, and `config` has the fields of that.
+/// Definitions that the schemas of both kinds of issuers refer to. A webhook of certctl's names a
+/// known provider, and `config` has the fields of that.
 fn shared() -> Map<String, Value> {
     let providers = webhook_providers();
     // Those of cert-manager have fields of their own below dns01, and these two any config.

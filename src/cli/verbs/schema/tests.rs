@@ -9,7 +9,7 @@ use crate::cli::config;
 use crate::cli::words::field::Kind;
 use crate::solver::dns01::webhook_providers;
 
-/// What an editor shows: the place and the message of each mistake, without the rules above it.
+/// Mistakes as an editor shows them: the place and the message of each, without the rules above it.
 fn mistakes(schema: &Value, document: &Value) -> Vec<String> {
     let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
     compiler.add_resource("file:///schema.json", schema.clone()).unwrap();

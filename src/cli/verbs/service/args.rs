@@ -52,7 +52,7 @@ impl FromStr for Endpoint {
     }
 }
 
-/// As it is given.
+/// Prints the endpoint as it was given.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

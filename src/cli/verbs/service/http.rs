@@ -37,7 +37,7 @@ use crate::trust::Walk;
 /// The open endpoint.
 pub(super) struct Server {
     socket: Socket,
-    /// As it was bound.
+    /// Address as it was bound.
     pub(super) address: String,
     site: Arc<Site>,
     _file: Option<SocketFile>,
@@ -65,7 +65,7 @@ struct Site {
     metrics: Mutex<()>,
     /// The places of those who wait for metrics.
     scrapes: Semaphore,
-    /// Whether a browser can be led here by a name of its own (DNS rebinding): a port, not a file.
+    /// True if a browser can be led here by a name of its own (DNS rebinding): a port, not a file.
     is_port: bool,
     header_timeout: Duration,
 }
@@ -76,7 +76,7 @@ struct Visitors(Vec<Visitor>);
 
 struct Visitor {
     task: AbortHandle,
-    /// Whether its request has arrived.
+    /// True if its request has arrived.
     has_request: Arc<AtomicBool>,
 }
 
@@ -235,7 +235,7 @@ impl Site {
     }
 }
 
-/// Whether a Host header names this host itself.
+/// Returns whether a Host header names this host itself.
 fn is_loopback(host: &str) -> bool {
     let name = host.parse::<Authority>().ok();
     let name = name.as_ref().map(Authority::host).unwrap_or_default();
@@ -258,7 +258,7 @@ fn response(
 }
 
 const TEXT: &str = "text/plain; charset=utf-8";
-/// Of Prometheus' text format.
+/// Media type of Prometheus' text format.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// The group may scrape.
 const SOCKET_MODE: rustix::fs::RawMode = 0o660;
@@ -267,7 +267,7 @@ const MOST_SCRAPES: usize = 8;
 /// hyper's minimum.
 const MAX_HEADER_BYTES: usize = 8 * 1024;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(2);
-/// Of ten thousand certificates the metrics take seconds.
+/// Time limit of a visit: the metrics of ten thousand certificates take seconds.
 const VISIT_TIMEOUT: Duration = Duration::from_mins(1);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 

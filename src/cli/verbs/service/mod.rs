@@ -176,7 +176,7 @@ fn print(shell: &mut Shell, text: &str) {
     }
 }
 
-/// One run of `certctl issue`.
+/// Runs `certctl issue` once.
 async fn round(
     program: &Program,
     signals: &mut Signals,
@@ -225,7 +225,7 @@ async fn round(
     }
 }
 
-/// How often a first run is looked at, which may have made the state.
+/// Interval of the looks at a first run, which may have made the state.
 const TURN_AGAIN: Duration = Duration::from_secs(1);
 
 /// Waits until then; for ever when there is no such time.
@@ -262,14 +262,14 @@ async fn wait(until: Timestamp, at_most: SignedDuration, signals: &mut Signals) 
     }
 }
 
-/// How long a run may take beyond `--timeout`, which is for one certificate: a run has many, and
+/// Time that a run may take beyond `--timeout`, which is for one certificate: a run has many, and
 /// their hooks.
 const GRACE: SignedDuration = SignedDuration::from_hours(1);
 /// The value of `--timeout` where the settings cannot be read.
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(10);
-/// How long a run may take to end at once: it ends its hooks.
+/// Time that a run may take to end at once: it ends its hooks.
 const AT_ONCE: Duration = Duration::from_secs(2);
 /// Between two runs at least, whatever `--every` says.
 const PAUSE: SignedDuration = SignedDuration::from_secs(1);
-/// How often the clock is looked at.
+/// Interval of the looks at the clock.
 const LOOK_EVERY: SignedDuration = SignedDuration::from_secs(30);

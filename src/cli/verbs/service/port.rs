@@ -17,7 +17,7 @@ use crate::workspace::{Request, Workspace};
 #[derive(Debug, Default)]
 pub(super) struct Port {
     held: Option<Listener>,
-    /// Whether a manifest needs it, and when the index that knew all of them was written: without a
+    /// True if a manifest needs it, and when the index that knew all of them was written: without a
     /// newer one, no manifest has changed.
     needed: Option<(Timestamp, bool)>,
 }
@@ -58,7 +58,7 @@ impl Port {
     }
 }
 
-/// Whether a challenge of a Certificate is answered by the listener at its usual address.
+/// Returns whether a challenge of a Certificate is answered by the listener at its usual address.
 fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error>> {
     let request = Request::default();
     let selection = workspace.select(&request);

@@ -48,7 +48,7 @@ impl Program {
         command
     }
 
-    /// What `/metrics` shows.
+    /// Command for the answer to `/metrics`.
     pub(super) fn metrics(&self) -> Command {
         let mut command = self.command("status", &["output", "metrics-file", "ping", "exit-code"]);
         command.args(["-o", "prometheus"]).kill_on_drop(true);
@@ -94,7 +94,7 @@ fn pid_of(child: &Child) -> Option<Pid> {
     child.id().and_then(|id| Pid::from_raw(id.cast_signed()))
 }
 
-/// How a process of certctl ended.
+/// Exit code of a process of certctl.
 pub(super) fn code_of(status: ExitStatus) -> ExitCode {
     ExitCode::of_process(status.code(), status.signal())
 }

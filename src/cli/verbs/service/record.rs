@@ -1,4 +1,4 @@
-//! What `/healthz` says of the runs.
+//! Record of the runs, for `/healthz`.
 //!
 //! It is about certctl and not about certificates: a container that is restarted because a CA
 //! refuses a name does not help. Certificates are what `/metrics` is for.
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::ExitCode;
 use crate::resource::Rfc3339;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// By itself.
@@ -34,7 +34,7 @@ pub(super) struct Record {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Health {
-    /// Whether runs are made, end, and can be recorded.
+    /// True if runs are made, end, and can be recorded.
     pub(super) healthy: bool,
     /// Since when there is a run under way.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,10 +52,10 @@ struct LastRun {
     number: u64,
     started_at: Rfc3339,
     ended_at: Rfc3339,
-    /// As `certctl issue` ends.
+    /// Exit code of `certctl issue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<u8>,
-    /// Why there was none.
+    /// Reason for a missing exit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -105,7 +105,7 @@ impl Record {
     }
 }
 
-/// Whether the run did its work, whatever it found.
+/// Returns whether the run did its work, whatever it found.
 fn is_healthy(code: ExitCode) -> bool {
     match code {
         ExitCode::Done

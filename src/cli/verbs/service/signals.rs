@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// What a signal asks for.
+/// Request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Requested {
     /// To end, and to pass this on.
@@ -29,7 +29,7 @@ pub(super) struct Signals {
     terminate: unix::Signal,
     interrupt: unix::Signal,
     hangup: unix::Signal,
-    /// Whether a run was asked for during one.
+    /// True if a run was asked for during one.
     pub(super) is_pending: bool,
 }
 

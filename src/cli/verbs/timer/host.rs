@@ -14,7 +14,7 @@ use crate::resource::GoDuration;
 pub(crate) struct Host(u64);
 
 impl Host {
-    /// Of this machine: of its machine-id, or else of its name.
+    /// Reads the identity of this machine: its machine-id, or else its name.
     pub(crate) fn here() -> Self {
         let id = ["/etc/machine-id", "/var/lib/dbus/machine-id"];
         let id = id.iter().find_map(|path| fs::read(path).ok().filter(|id| !id.is_empty()));

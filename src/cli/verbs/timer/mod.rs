@@ -121,8 +121,8 @@ fn user_of(args: &TimerPrintArgs) -> &str {
     args.user.as_deref().unwrap_or(usual)
 }
 
-/// What makes the scheduled runs differ from what this user sees now, each with advice; `mine` is
-/// this user's own configuration, when another user's is read.
+/// Differences between the scheduled runs and this user's own, each with advice; `mine` is this
+/// user's own configuration, when another user's is read.
 fn warnings(
     args: &TimerPrintArgs,
     program: &str,
@@ -163,7 +163,7 @@ fn warnings(
     warnings
 }
 
-/// That a package has a timer for the same runs, if it has one.
+/// Warns of a package's timer for the same runs.
 fn second(args: &TimerPrintArgs, has_packaged: bool) -> Option<(String, String)> {
     let is_second = args.user.is_none() && !args.launchd && has_packaged;
     let warning = "the package has a timer for these runs".to_owned();
@@ -178,8 +178,8 @@ fn second(args: &TimerPrintArgs, has_packaged: bool) -> Option<(String, String)>
     })
 }
 
-/// Whether runs of certctl's own schedulers have this configuration, and whether they are this user's
-/// alone; `None` of another folder.
+/// Returns whether runs of certctl's own schedulers have this configuration, and whether they are
+/// this user's alone; `None` of another folder.
 pub(crate) fn is_of_user(config: &Directory) -> Option<bool> {
     match config.source {
         _ if config.path == Path::new(SYSTEM_CONFIG) => Some(false),
@@ -189,7 +189,7 @@ pub(crate) fn is_of_user(config: &Directory) -> Option<bool> {
     }
 }
 
-/// Whether `certctl.service`, where it has this configuration, may listen on a port.
+/// Returns whether `certctl.service`, where it has this configuration, may listen on a port.
 pub(crate) fn service_may_listen(shell: &Shell, port: u16) -> bool {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref());
     let is_of_system = config.is_ok_and(|config| is_of_user(&config) == Some(false));
@@ -199,7 +199,7 @@ pub(crate) fn service_may_listen(shell: &Shell, port: u16) -> bool {
 
 /// The flags and variables that change what `issue` does, and that a scheduler does not pass on.
 struct Chosen {
-    /// Those of folders, which `config.toml` cannot set.
+    /// Flags of folders, which `config.toml` cannot set.
     folders: Vec<String>,
     settings: Vec<String>,
 }
@@ -264,7 +264,7 @@ struct Flag {
     word: String,
 }
 
-/// How a run looks, which matters to no scheduler.
+/// Flags of a run's looks, which matter to no scheduler.
 const LOOKS: &[&str] = &["color", "progress", "output", "quiet", "verbose", "log-format"];
 /// The flags whose values are paths.
 const PATHS: &[&str] = &["filename", "config-dir", "state-dir", "output-roots", "metrics-file"];
@@ -327,7 +327,7 @@ fn write(folder: &Path, files: &[Unit]) -> Result<(), CliError> {
     put(folder, &files)
 }
 
-/// Whether nothing in a path means anything to systemd, to cron and its shell, or in XML.
+/// Returns whether nothing in a path means anything to systemd, to cron and its shell, or in XML.
 fn is_plain(path: &str) -> bool {
     path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+,:@=".contains(c))
 }
