@@ -72,7 +72,7 @@ fn a_mistake_says_where_it_is_and_what_would_be_right() {
             "error[E0301]: paralel: unknown key\n  \
              --> /etc/certctl/config.toml:3:1\n   \
              |\n 3 | paralel = 1\n   \
-             | ^^^^^^^ did you mean parallel?\n",
+             | ^^^^^^^ did you mean `parallel`?\n",
         ]
     );
 }
@@ -105,7 +105,7 @@ fn nothing_is_passed_over() {
             "config-dir: not allowed here: config.toml is read from",
             "CERTCTL_CONFIG_DIR",
         ),
-        ("http01_listen = ':80'", "http01_listen: unknown key", "did you mean http01-listen?"),
+        ("http01_listen = ':80'", "http01_listen: unknown key", "did you mean `http01-listen`?"),
         ("splay = '5m'", "splay: unknown key", "a flag of `certctl issue`"),
         ("help = true", "help: unknown key", "the long names of the global flags"),
         ("[timeouts]\nlock = '1s'", "timeouts: unknown key", "did you mean `timeout`?"),

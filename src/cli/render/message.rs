@@ -221,7 +221,7 @@ mod tests {
                  timeout: `10 :: minutes`: unknown unit ` :: minutes`: use ns, us, ms, s, m or \
                  h%0Aaccepted: a duration, such as \"90s\", \"10m\" or \"1h30m\"",
                 "::error file=100%25%2Ca%3Ab.toml,line=2,col=1,endColumn=8,title=E0301::\
-                 paralel: unknown key; did you mean parallel?",
+                 paralel: unknown key; did you mean `parallel`?",
             ]
         );
         let about_file = Diagnostic {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toml::de::{DeTable, DeValue};
 
-use super::manifest::{any, of};
+use super::manifest::{any, named, of};
 use crate::cli::config;
 use crate::cli::words::field::Kind;
 use crate::solver::dns01::webhook_providers;
@@ -191,7 +191,7 @@ fn a_webhook_of_certctl_names_a_provider_with_the_fields_of_that() {
 
 #[test]
 fn each_schema_has_a_name_of_its_own() {
-    let ids = Kind::ALL.map(of).into_iter().chain([any(), config::schema()]);
+    let ids = Kind::ALL.map(of).into_iter().chain([any(), named(config::schema(), "config")]);
     let ids: BTreeSet<String> = ids.map(|one| one["$id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), 6, "{ids:?}");
     assert!(ids.contains("urn:certctl:v1:schema:manifest"), "{ids:?}");
