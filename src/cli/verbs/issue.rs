@@ -663,11 +663,11 @@ fn print_empty(
 ) -> Result<(), CliError> {
     let holds_one =
         |path: &Path| loaded.certificates.iter().any(|c| c.origin.path.starts_with(path));
-    let holds_none = |source: &&Source| match source {
+    let lacks_one = |source: &&Source| match source {
         Source::File(path) | Source::Directory(path) => !holds_one(path),
         Source::Stdin(_) => !holds_one(Path::new("-")),
     };
-    let empty: Vec<&Source> = request.sources.iter().filter(holds_none).collect();
+    let empty: Vec<&Source> = request.sources.iter().filter(lacks_one).collect();
     if empty.is_empty() || has_errors {
         return Ok(());
     }

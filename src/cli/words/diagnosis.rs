@@ -127,19 +127,21 @@ pub(crate) fn of_wait(why: &str, evidence: &Evidence) -> Diagnosis {
         Some(Phase::Accepted) | None => false,
     };
     let groups = groups(challenges.filter(waits), by_wait);
-    let Some((group, first, others)) = first_of(&groups) else {
+    let largest = groups.split_first();
+    let largest = largest.and_then(|(group, others)| Some((group, group.first()?, others)));
+    let Some((group, first, others)) = largest else {
         let mut found = Diagnosis::titled(why);
         if evidence.order.as_deref().is_some_and(|order| order.stuck().is_some()) {
             found.advise("stuck-order", &Subject::default());
         }
         return found;
     };
-    let more = match group.len() {
+    let rest = match group.len() {
         0 | 1 => String::new(),
         count => format!(" and {} more", count - 1),
     };
     let mut found =
-        Diagnosis::titled(format!("{}{more}: {}", name_of(first), first.shown_reason()));
+        Diagnosis::titled(format!("{}{rest}: {}", name_of(first), first.shown_reason()));
     found.names(group, group.len());
     let is_in_title = !matches!(first.phase(), Some(Phase::Presenting | Phase::Accepting));
     found.seen(first, is_in_title);
@@ -149,21 +151,14 @@ pub(crate) fn of_wait(why: &str, evidence: &Evidence) -> Diagnosis {
     found
 }
 
-/// The largest group, its first challenge, and the other groups.
-fn first_of<'g, 'c>(
-    groups: &'g [Vec<&'c Challenge>],
-) -> Option<(&'g [&'c Challenge], &'c Challenge, &'g [Vec<&'c Challenge>])> {
-    let (group, others) = groups.split_first()?;
-    Some((group, group.first()?, others))
-}
-
 /// Why challenges were refused.
 fn of_challenges(
     groups: &[Vec<&Challenge>],
     failure: &Failure,
     subject: Subject<'_>,
 ) -> Option<Diagnosis> {
-    let (group, first, others) = first_of(groups)?;
+    let (group, others) = groups.split_first()?;
+    let first = group.first()?;
     let refused: usize = groups.iter().map(Vec::len).sum();
     let word = first.spec.kind.as_str();
     let title = match first.problem() {
