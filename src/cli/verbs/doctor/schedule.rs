@@ -87,10 +87,11 @@ impl Starter {
                     }
                 }
             }
-            // Whatever starts them.
+            // A run by hand without a terminal looks the same.
             (_, AutomaticRun::At(at)) if missed.is_none() => {
                 let at = time::dated(*at, self.now, Some(&self.zone));
-                Finding::well("scheduler", format_args!("last automatic run {at}"))
+                let fact = format_args!("not known; last run without a terminal {at}");
+                Finding::unknown("scheduler", Obstacle::new(fact))
             }
             (Some(Scheduler::Timer(_)), _) => {
                 Self::wrong(&format!("{TIMER} is not enabled"), Schedule::Enable { of_user })
@@ -370,11 +371,11 @@ mod tests {
     }
 
     #[test]
-    fn a_scheduler_of_the_users_own_is_known_by_its_runs_and_a_new_state_waits_for_one() {
-        let recent = "last automatic run 2026-11-21 01:12 UTC, 2h ago";
+    fn a_scheduler_of_the_users_own_is_not_known_and_a_new_state_waits_for_a_run() {
+        let recent = "not known; last run without a terminal 2026-11-21 01:12 UTC, 2h ago";
         for scheduler in [Some(Scheduler::Absent), Some(timer(Timer::Disabled)), None] {
             let found = starter(scheduler, Some(2)).finding();
-            assert_eq!((found.severity, found.fact.as_str()), (Severity::Well, recent));
+            assert_eq!((found.severity, found.fact.as_str()), (Severity::Unknown, recent));
         }
         let own = "no timer, no /etc/cron.d/certctl, and no automatic run";
         for (hours, verdict, end) in [
