@@ -20,7 +20,7 @@ use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output::{Output, UNATTENDED};
 use crate::cli::render::text::Text;
 use crate::cli::result::Results;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stdout;
 use crate::cli::words::Scene;
 use crate::cli::words::fix;
 use crate::controller::Intervals;
@@ -67,14 +67,13 @@ impl Shell {
             zone: self.environment.zone(),
             color: self.output.data_has_color(),
             format: self.global.format(),
-            width: Width::of_stdout(self.environment.is_utf8()),
+            width: columns_of_stdout(),
         }
     }
 
     /// Number of columns of a line on stdout.
     pub(crate) fn columns(&self) -> usize {
-        let width = Width::of_stdout(self.environment.is_utf8());
-        width.map_or(usize::MAX, |width| width.columns)
+        columns_of_stdout().unwrap_or(usize::MAX)
     }
 
     /// Writes a page of labels and texts to stdout, in lines that fit its terminal.

@@ -1,34 +1,21 @@
-//! The terminal of a reader: its size and its colours.
+//! The terminal of a reader: its columns and its colours.
 
 use std::os::fd::AsFd;
 
-/// The width that a table has on a terminal, in columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Width {
-    /// Number of columns.
-    pub columns: usize,
-    /// True if more than ASCII can be shown.
-    pub utf8: bool,
+/// The columns of the terminal on stdout; `None` when it is none.
+pub(crate) fn columns_of_stdout() -> Option<usize> {
+    columns_of(std::io::stdout())
 }
 
-impl Width {
-    /// Size of the terminal on stdout; `None` when it is none.
-    pub(crate) fn of_stdout(utf8: bool) -> Option<Self> {
-        let (columns, _) = size_of(std::io::stdout())?;
-        columns.map(|columns| Self { columns, utf8 })
-    }
-
-    /// The columns of the terminal on stderr; `None` when it is none.
-    pub(crate) fn of_stderr() -> Option<usize> {
-        size_of(std::io::stderr())?.0
-    }
+/// The same of stderr.
+pub(crate) fn columns_of_stderr() -> Option<usize> {
+    columns_of(std::io::stderr())
 }
 
-/// The columns and rows of a terminal, as far as it knows them; `None` when it is none.
-fn size_of(terminal: impl AsFd) -> Option<(Option<usize>, Option<usize>)> {
+/// The columns of a terminal, as far as it knows them; `None` when it is none.
+fn columns_of(terminal: impl AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(terminal).ok()?;
-    let known = |number: u16| Some(usize::from(number)).filter(|number| *number > 0);
-    Some((known(size.ws_col), known(size.ws_row)))
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// The colours in use. Words come first everywhere: a colour never carries a meaning alone.

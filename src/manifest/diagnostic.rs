@@ -225,19 +225,23 @@ impl Diagnostic {
     }
 }
 
-/// The diagnostics as a person reads them: that an issuer is missing or wrong is told once, with the
-/// other Certificates that name it.
+/// The diagnostics as a person reads them: what an issuer, a file or a folder lacks is told once, with
+/// the other objects and files that it is told of.
 pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut all: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     let mut known = HashMap::new();
     for found in diagnostics {
-        let Diagnostic { code, message, suggestion, help, .. } = found;
-        if let Blocks::Object(id) = &found.blocks
-            && OF_MANY.contains(code)
-        {
+        let Diagnostic { code, message, suggestion, help, path, .. } = found;
+        if OF_MANY.contains(code) {
             let first = *known.entry((code, message, suggestion, help)).or_insert(all.len());
-            if let Some((_, others)) = all.get_mut(first) {
-                others.push(id.key.to_string());
+            if let Some((of, others)) = all.get_mut(first) {
+                match &found.blocks {
+                    Blocks::Object(id) => others.push(id.key.to_string()),
+                    Blocks::Nothing | Blocks::File | Blocks::Document if of.path == *path => {}
+                    Blocks::Nothing | Blocks::File | Blocks::Document => {
+                        others.push(path.display().to_string());
+                    }
+                }
                 continue;
             }
         }
@@ -248,7 +252,8 @@ pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        let names = others.iter().take(FEW).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let names = others.iter().take(FEW).map(|one| one.strip_prefix("default/").unwrap_or(one));
+        let names = names.collect::<Vec<_>>().join(", ");
         let also = (!names.is_empty()).then(|| format!("the same for {names}{unnamed}"));
         let help = [found.help.clone(), also].into_iter().flatten().collect::<Vec<_>>().join("; ");
         Diagnostic { help: Some(help).filter(|help| !help.is_empty()), ..found }
@@ -384,8 +389,8 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// Codes of what an issuer lacks, which all of its Certificates meet.
-const OF_MANY: &[&str] = &["E0201", "E0202"];
+/// Codes of what an issuer, a file or a folder lacks, which many objects and files meet.
+const OF_MANY: &[&str] = &["E0201", "E0202", "E0203", "E0011", UNREAD];
 /// How many other Certificates are named.
 const FEW: usize = 5;
 
@@ -458,12 +463,26 @@ mod tests {
         found.extend((1..=8).map(|number| of(&format!("web-{number}"), "E0202", "Issuer a")));
         found.push(of("other", "E0202", "Issuer b"));
         let shown: Vec<_> = joined(&found).into_iter().map(|one| (one.message, one.help)).collect();
-        let others = "the same for default/web-2, default/web-3, default/web-4, default/web-5, \
-                      default/web-6 and 2 more";
+        let others = "the same for web-2, web-3, web-4, web-5, web-6 and 2 more";
         let expected =
             [("wrong", None), ("wrong", None), ("Issuer a", Some(others)), ("Issuer b", None)]
                 .map(|(message, help)| (message.to_owned(), help.map(str::to_owned)));
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_told_once_for_all_its_secrets() {
+        let of = |name: String| Diagnostic {
+            blocks: Blocks::Object(ObjectId {
+                kind: "Secret".to_owned(),
+                key: NamespacedName::new("default", name),
+            }),
+            ..Diagnostic::about_file("secrets.yaml".into(), "E0011", "a Secret, and open".into())
+        };
+        let found: Vec<_> = (1..=297).map(|number| of(format!("web-{number}"))).collect();
+        let shown: Vec<_> = joined(&found).into_iter().map(|one| one.help).collect();
+        let others = "the same for web-2, web-3, web-4, web-5, web-6 and 291 more";
+        assert_eq!(shown, [Some(others.to_owned())]);
     }
 
     #[test]

@@ -223,6 +223,15 @@ impl Challenge {
         format!("Waiting for {} challenge propagation: {found}", self.spec.type_word())
     }
 
+    /// Whether it could not be presented for a reason that a retry meets again, such as wrong
+    /// credentials: nothing was put anywhere, so nothing is owed.
+    pub fn was_refused(&self) -> bool {
+        let is_next =
+            matches!(self.phase(), Some(Phase::Queued | Phase::Requeued | Phase::Presenting));
+        let is_told = self.reason_source == ReasonSource::Other && !self.reason.is_empty();
+        is_next && is_told && self.presented.at.is_none() && !self.presented.is_owed
+    }
+
     /// Replaces the message for users.
     pub fn explain(&mut self, source: ReasonSource, reason: impl Into<String>) {
         (self.reason_source, self.reason) = (source, reason.into());

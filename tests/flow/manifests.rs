@@ -108,7 +108,7 @@ fn two_certificates_of_one_secret_are_both_named_and_the_owner_keeps_it() {
         assert_eq!((world.state().published("one"), world.ca.issued()), (leaf, 1));
         let status = world.run(&["status"]).stdout;
         let shows = |name: &str, word: &str| {
-            status.lines().any(|line| line.starts_with(name) && line.contains(word))
+            status.lines().any(|line| line.contains(&format!(" {name} ")) && line.starts_with(word))
         };
         assert!(shows(owner, "READY") && shows(other, "INVALID"), "{status}");
     }

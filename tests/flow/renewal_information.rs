@@ -107,7 +107,7 @@ fn what_the_ca_suggests_is_shown_and_asked_for_once_in_a_retry_after() {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }
     let page = world.run(&["status"]).ends_in(0).stdout;
-    assert!(page.contains("d ARI "), "{page}");
+    assert!(page.contains("d ARI\n"), "{page}");
     let object: Value =
         serde_json::from_str(&world.run(&["status", "web", "-o", "json"]).ends_in(0).stdout)
             .unwrap();

@@ -119,7 +119,7 @@ fn damaged_metadata_of_a_secret_is_set_aside_and_made_anew_without_an_order() {
     world.write(METADATA, "{\"vers");
     let status = world.run(&["status"]).ends_in(7).stdout;
     let shows = |name: &str, verdict: &str| {
-        status.lines().any(|line| line.starts_with(name) && line.contains(verdict))
+        status.lines().any(|line| line.contains(&format!(" {name} ")) && line.starts_with(verdict))
     };
     assert!(shows("web", "STATE DAMAGED") && shows("mail", "READY"), "{status}");
     let run = world.issue().ends_in(0);

@@ -17,7 +17,7 @@ use super::render::message::Level;
 use super::render::output::escape;
 use super::render::text::{USUAL, wrap};
 use super::shell::Shell;
-use super::terminal::Width;
+use super::terminal::columns_of_stderr;
 use crate::host::rights::home_of_typist;
 
 /// A person at a terminal.
@@ -96,7 +96,7 @@ pub(super) fn path_of(text: &str) -> PathBuf {
 
 /// The width of the terminal.
 fn columns() -> usize {
-    Width::of_stderr().unwrap_or(USUAL)
+    columns_of_stderr().unwrap_or(USUAL)
 }
 
 /// Time between two moves of the sign of life.

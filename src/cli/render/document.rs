@@ -79,12 +79,15 @@ where
 #[derive(Debug)]
 pub(crate) struct Listed {
     format: Format,
+    by_name: bool,
     has_items: bool,
+    /// The first item that was requested by name: it may be the only one.
+    first: Option<String>,
 }
 
 impl Listed {
-    pub(crate) fn new(format: Format) -> Self {
-        Self { format, has_items: false }
+    pub(crate) fn new(format: Format, by_name: bool) -> Self {
+        Self { format, by_name, has_items: false, first: None }
     }
 
     pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> serde_json::Result<String>
@@ -96,9 +99,20 @@ impl Listed {
         if self.format == Format::Yaml {
             return Ok(if is_first { text } else { format!("---\n{text}") });
         }
-        let before = if is_first { self.frame::<T>()?.0 + "[\n" } else { ",\n".to_owned() };
-        let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
-        Ok(before + &lines.join("\n"))
+        if is_first && self.by_name {
+            self.first = Some(text);
+            return Ok(String::new());
+        }
+        let indented = |text: String| {
+            text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
+        };
+        let begin = if is_first || self.first.is_some() {
+            self.frame::<T>()?.0 + "[\n"
+        } else {
+            ",\n".to_owned()
+        };
+        let held = self.first.take().map(|first| indented(first) + ",\n");
+        Ok(begin + &held.unwrap_or_default() + &indented(text))
     }
 
     pub(crate) fn end<T: Serialize>(self) -> serde_json::Result<String>
@@ -108,7 +122,10 @@ impl Listed {
         match (self.format, self.has_items) {
             (Format::Yaml, _) => Ok(String::new()),
             (_, false) => text(&Items::<T> { items: &[] }, self.format),
-            (_, true) => Ok("\n  ]".to_owned() + &self.frame::<T>()?.1),
+            (_, true) => match self.first {
+                Some(first) => Ok(first),
+                None => Ok("\n  ]".to_owned() + &self.frame::<T>()?.1),
+            },
         }
     }
 

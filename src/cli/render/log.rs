@@ -25,7 +25,7 @@ use crate::cli::global::GlobalArgs;
 use crate::cli::global::LogFormat;
 use crate::cli::render::output::{AboveLines, Output, Paint, escape};
 use crate::cli::render::text::fitted;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stderr;
 use crate::cli::words::hint::short_form;
 use crate::cli::words::time::rfc3339;
 use crate::engine::ports::{Clock, SystemClock};
@@ -191,7 +191,7 @@ where
     ) -> fmt::Result {
         let mut line = String::new();
         self.write(&mut line, event)?;
-        match Width::of_stderr().filter(|_| self.is_terminal) {
+        match columns_of_stderr().filter(|_| self.is_terminal) {
             Some(columns) => writer.write_str(&fitted(&line, columns)),
             None => writer.write_str(&line),
         }

@@ -19,7 +19,7 @@ use crate::cli::journal;
 use crate::cli::render::message::{self, Level, Message};
 pub use crate::cli::render::text::Paint;
 use crate::cli::render::text::Text;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stderr;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;
@@ -133,7 +133,7 @@ impl Output {
                 self.say(&journal::with_priority(&text, message.level.priority()));
             }
             LogFormat::Auto | LogFormat::Text => {
-                let columns = Width::of_stderr().filter(|_| self.stderr.is_terminal);
+                let columns = columns_of_stderr().filter(|_| self.stderr.is_terminal);
                 let columns = columns.unwrap_or(usize::MAX);
                 self.say(&message.text.lines(self.stderr.has_color, columns));
             }

@@ -20,7 +20,7 @@ use crate::cli::render::output::Output;
 use crate::cli::render::output::{escape, write_above};
 use crate::cli::render::report;
 use crate::cli::render::text::Text;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stderr;
 use crate::cli::words::hint::Hint;
 use crate::cli::words::problem::check_of;
 use crate::cli::words::time::rfc3339;
@@ -52,16 +52,14 @@ struct Style {
 struct Seen {
     /// How many certificates the run is about.
     all: usize,
-    over: usize,
-    failed: usize,
+    /// What became of those that are over.
+    over: Vec<&'static str>,
     /// Those that are issued, which is not logged.
     issued: Vec<NamespacedName>,
     /// How many were issued before.
     printed: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
-    /// Those that are running without a line.
-    hidden: Vec<NamespacedName>,
     waits: Vec<Waiting>,
     /// Those whose check failed once where it rarely does.
     failed_at: Vec<NamespacedName>,
@@ -121,12 +119,10 @@ impl Progress {
         });
         let seen = Seen {
             all: certificates,
-            over: 0,
-            failed: 0,
+            over: Vec::new(),
             issued: Vec::new(),
             printed: 0,
             shown: Vec::new(),
-            hidden: Vec::new(),
             waits: Vec::new(),
             failed_at: Vec::new(),
             has_queued: false,
@@ -151,7 +147,7 @@ impl Progress {
     /// is issued is logged, the first of it.
     fn log_issued(&self) {
         let mut seen = self.seen.borrow_mut();
-        let unfinished = seen.all.saturating_sub(seen.over);
+        let unfinished = seen.all.saturating_sub(seen.over.len());
         if unfinished > 0 && seen.waits.iter().any(|wait| wait.is_printed) {
             for certificate in std::mem::take(&mut seen.issued) {
                 if seen.printed < MOST {
@@ -268,17 +264,11 @@ impl Seen {
             return Some(line.clone());
         }
         if self.shown.len() >= MOST {
-            let Some(oldest) = self.shown.iter().position(|(_, _, is_over)| *is_over) else {
-                if !self.hidden.contains(certificate) {
-                    self.hidden.push(certificate.clone());
-                }
-                return None;
-            };
+            let oldest = self.shown.iter().position(|(_, _, is_over)| *is_over)?;
             let (_, line, _) = self.shown.remove(oldest);
             line.finish_and_clear();
             lines.remove(&line);
         }
-        self.hidden.retain(|hidden| hidden != certificate);
         let line = match &self.total {
             Some(total) => lines.insert_before(total, ProgressBar::new_spinner()),
             None => lines.add(ProgressBar::new_spinner()),
@@ -303,10 +293,14 @@ impl Seen {
             wait.is_printed |= is_time;
             return is_time;
         }
+        self.begin_wait(certificate, why, false);
+        false
+    }
+
+    fn begin_wait(&mut self, certificate: &NamespacedName, why: &str, is_printed: bool) {
         self.waits.retain(|wait| wait.certificate != *certificate);
         let (certificate, why) = (certificate.clone(), why.to_owned());
-        self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: false });
-        false
+        self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed });
     }
 
     /// Whether nothing failed before that the certificate waits for: that is printed at once.
@@ -315,36 +309,23 @@ impl Seen {
             return false;
         }
         self.failed_at.push(certificate.clone());
-        self.waits.retain(|wait| wait.certificate != *certificate);
-        let (certificate, why) = (certificate.clone(), why.to_owned());
-        self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: true });
+        self.begin_wait(certificate, why, true);
         true
     }
 
     /// Whether the certificate waits for so long, and that was not logged, nor of many others.
     fn is_time_to_log(&mut self, certificate: &NamespacedName, patience: Duration) -> bool {
         let logged = self.waits.iter().filter(|wait| wait.is_printed).count();
-        let known = self.waits.iter_mut().find(|wait| wait.certificate == *certificate);
-        let Some(wait) = known else {
-            let (certificate, why) = (certificate.clone(), String::new());
-            self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed: false });
-            return false;
-        };
-        let is_time = !wait.is_printed && logged < MOST && wait.since.elapsed() >= patience;
-        wait.is_printed |= is_time;
-        is_time
+        let patience = if logged < MOST { patience } else { Duration::MAX };
+        self.is_time_to_explain(certificate, "", patience)
     }
 
     fn count(&self) {
         let Some(total) = &self.total else { return };
-        let mut text = format!("{} of {} done", self.over, self.all);
-        if self.failed > 0 {
-            text = format!("{text}, {} failed", self.failed);
-        }
-        if !self.hidden.is_empty() {
-            text = format!("{text}, {} more under way", self.hidden.len());
-        }
-        total.set_message(text);
+        let left = self.all.saturating_sub(self.over.len());
+        let left = [format!("{left} of {} to go", self.all)];
+        let counts: Vec<String> = report::counts(&self.over).into_iter().chain(left).collect();
+        total.set_message(counts.join(", "));
     }
 }
 
@@ -414,7 +395,7 @@ impl Observer for Progress {
         let until = until.unwrap_or_default();
         let text = Text::from(format!("{name}: {}{until}", escape(why)));
         let text = text.trying(remedy(wait).as_ref());
-        let columns = Width::of_stderr().map_or(usize::MAX, |columns| columns - 1);
+        let columns = columns_of_stderr().map_or(usize::MAX, |columns| columns - 1);
         // Without the terminal there is nothing to report to.
         drop(lines.println(text.lines(false, columns)));
     }
@@ -450,7 +431,8 @@ impl Observer for Progress {
 
     fn ended(&self, end: &Ended) {
         let mut seen = self.seen.borrow_mut();
-        seen.over += 1;
+        let report = Report::of(end.clone());
+        seen.over.push(report::word_of(&report));
         if self.lines.is_none() {
             if let engine::Ending::Issued(_) = end.ending {
                 seen.issued.push(end.certificate.clone());
@@ -458,9 +440,6 @@ impl Observer for Progress {
             drop(seen);
             return self.log_issued();
         }
-        let report = Report::of(end.clone());
-        seen.failed += usize::from(report.error.is_some());
-        seen.hidden.retain(|hidden| *hidden != end.certificate);
         let shown = seen.shown.iter_mut().find(|(name, _, _)| *name == end.certificate);
         if let Some((_, line, is_over)) = shown {
             self.style.dress(line, "{prefix}   {wide_msg}", false);

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(crate) use style::Style;
-pub(crate) use tally::tally;
+pub(crate) use tally::{counts, tally, word_of};
 
 use crate::cli::exit::ExitCode;
 use crate::cli::render::message::{Level, Message};

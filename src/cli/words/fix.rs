@@ -4,15 +4,15 @@ use std::path::Path;
 
 use super::hint::{Hint, short};
 use super::problem::check_of;
-use super::state::is_only_owed;
+use super::state::{is_only_owed, obstructed};
 use crate::engine::missing_hook;
 use crate::engine::ports::WrongEntry;
 use crate::host::rights::{self, is_by_sudo, is_of_root, own_user};
 use crate::host::scheduler::TIMER;
 use crate::manifest::Diagnostic;
 use crate::resource::{
-    Challenge, Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit, Phase,
-    ReasonSource, Reissue, Right, Schedule, Setting, escape,
+    Check, Creation, Elsewhere, Fix, Letters, Look, NamespacedName, Page, Permit, Reissue, Right,
+    Schedule, Setting, escape,
 };
 use crate::trust::quoted;
 use crate::workspace::outlook::{State, When};
@@ -92,6 +92,10 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
             let anew = (renew(Reissue::NewOrder), "give this order up for another");
             look.into_iter().chain([anew]).collect()
         }
+        State::Failed if !view.has_failed() && obstructed(view).is_some() => {
+            let look = check_of_wait(view).map(|fix| (fix, "show the answers that a CA gets"));
+            look.into_iter().chain([(Fix::Issue(key()), "try again now")]).collect()
+        }
         State::Revoked | State::Expired | State::Overdue | State::Deferred | State::Failed => {
             match view.outlook.when {
                 // Until then the CA refuses.
@@ -127,14 +131,9 @@ fn damaged(view: &CertificateView) -> Option<(Fix, &'static str)> {
     }
 }
 
-/// What diagnoses the first challenge whose self-check found something wrong.
+/// What diagnoses the first challenge with which something is wrong.
 fn check_of_wait(view: &CertificateView) -> Option<Fix> {
-    let failed = |one: &&Challenge| {
-        let is_checked = one.phase() == Some(Phase::SelfChecking);
-        let is_of_check = is_checked || one.reason_source == ReasonSource::SelfCheck;
-        is_of_check && !one.shown_reason().is_empty()
-    };
-    let spec = &view.order()?.challenges.iter().find(failed)?.spec;
+    let spec = &obstructed(view)?.spec;
     check_of(&spec.kind, &escape(&spec.identifier.to_string()))
 }
 

@@ -1,55 +1,22 @@
-//! What happens next to a certificate, and when: in the column RENEWS, behind `Next attempt`, and on
-//! the start page.
+//! What happens next to a certificate, and when: in the column NEXT, and behind `Next attempt`.
 
 use jiff::Timestamp;
 
 use super::Scene;
 use super::order::NEXT_RUN;
 use super::time;
-use crate::workspace::outlook::{Action, When};
+use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
-/// What is to be done, as a noun.
-pub(in crate::cli) fn noun(view: &CertificateView) -> &'static str {
-    match view.outlook.next {
-        Some(Action::Relink | Action::Restore | Action::SetAside) => "repair",
-        Some(Action::Deploy) => "deployment",
-        _ if is_retry(view) => "retry",
-        Some(Action::Renew) => "renewal",
-        Some(Action::Issue | Action::Adopt | Action::Rollback | Action::Rewrite) | None => {
-            "issuance"
-        }
-    }
-}
-
-/// Whether an issuance is tried again that failed or waited.
-fn is_retry(view: &CertificateView) -> bool {
-    let issues = matches!(view.outlook.next, Some(Action::Issue | Action::Renew));
-    let is_tried = match view.outlook.when {
-        When::Waits(_) => true,
-        When::NextRun | When::Blocked => view.has_failed(),
-        When::At(_) | When::UnderWay | When::Never => false,
-    };
-    issues && is_tried
-}
-
-/// As the column RENEWS has it.
+/// As the column NEXT has it: a date, `next run`, or `you`, where nothing happens until somebody acts.
 pub(in crate::cli) fn cell(view: &CertificateView, scene: &Scene) -> String {
-    let relative = |at| time::relative(at, scene.now);
-    let is_deployment = view.outlook.next == Some(Action::Deploy);
     match view.outlook.when {
-        When::Never => "never".to_owned(),
+        When::Never if view.outlook.state.is_well() => "never".to_owned(),
+        When::Never | When::Blocked => "you".to_owned(),
         When::UnderWay => "now".to_owned(),
-        When::Blocked => "blocked".to_owned(),
         When::At(at) => date_and_distance(at, scene) + if view.is_suggested { " ARI" } else { "" },
-        When::Waits(Some(at)) if is_deployment => format!("deploy {}", relative(at)),
-        When::Waits(Some(at)) => format!("retry {}", relative(at)),
-        When::Waits(None) | When::NextRun => match (noun(view), view.renewal_time) {
-            ("renewal", Some(due)) if due <= scene.now => format!("due {}", relative(due)),
-            ("renewal" | "issuance", _) => "next run".to_owned(),
-            ("deployment", _) => "deploy: next run".to_owned(),
-            (noun, _) => format!("{noun}: next run"),
-        },
+        When::Waits(Some(at)) => format!("retry {}", time::relative(at, scene.now)),
+        When::Waits(None) | When::NextRun => "next run".to_owned(),
     }
 }
 
@@ -77,11 +44,7 @@ pub(in crate::cli) fn sentence(view: &CertificateView, scene: &Scene) -> String 
 
 /// `2027-02-18 90d`, `2026-11-01 20d ago`.
 pub(in crate::cli) fn date_and_distance(at: Timestamp, scene: &Scene) -> String {
-    format!("{} {}", time::local_date(at, &scene.zone), distance(at, scene))
-}
-
-/// `90d`, `20d ago`.
-pub(in crate::cli) fn distance(at: Timestamp, scene: &Scene) -> String {
     let distance = time::relative(at, scene.now);
-    distance.strip_prefix("in ").unwrap_or(&distance).to_owned()
+    let distance = distance.strip_prefix("in ").unwrap_or(&distance);
+    format!("{} {distance}", time::local_date(at, &scene.zone))
 }

@@ -44,18 +44,6 @@ pub(in crate::cli) fn order_waits_for(
     vec![at_ca.to_owned()]
 }
 
-/// The same in a few words.
-pub(in crate::cli) fn order_waits_briefly(order: &Order) -> String {
-    match open(order).split_first() {
-        Some((first, others)) => {
-            let others = others.len();
-            let others = if others > 0 { format!(" +{others}") } else { String::new() };
-            format!("waits for {} of {}{others}", type_word(first), identifier(first))
-        }
-        None => "waits for the CA".to_owned(),
-    }
-}
-
 /// The challenges for which an order waits, first what is known not to work yet. What the CA says of
 /// those that it was told of is read with the order, once it was told of all.
 fn open(order: &Order) -> Vec<&Challenge> {

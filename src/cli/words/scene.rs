@@ -5,7 +5,6 @@ use jiff::tz::TimeZone;
 
 use super::time;
 use crate::cli::global::Format;
-use crate::cli::terminal::Width;
 
 /// Time, zone, format and terminal.
 #[derive(Clone, Debug)]
@@ -16,19 +15,14 @@ pub struct Scene {
     /// Whether words are coloured.
     pub color: bool,
     pub format: Format,
-    /// The size of the terminal, if stdout is one.
-    pub width: Option<Width>,
+    /// The columns of the terminal, if stdout is one.
+    pub width: Option<usize>,
 }
 
 impl Scene {
-    /// How many columns a line has.
+    /// How many columns a line has; no limit with `-o wide`, whatever the terminal.
     pub(in crate::cli) fn columns(&self) -> usize {
-        self.table_width().map_or(usize::MAX, |width| width.columns)
-    }
-
-    /// The width that a table has to fit in: none with `-o wide`, whatever the terminal.
-    pub(in crate::cli) fn table_width(&self) -> Option<Width> {
-        self.width.filter(|_| self.format != Format::Wide)
+        self.width.filter(|_| self.format != Format::Wide).unwrap_or(usize::MAX)
     }
 
     /// A time for people, without the relative one.

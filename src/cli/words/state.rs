@@ -1,12 +1,16 @@
 //! The words of `status` for the state of a certificate, and the sentence behind each.
 
 use super::Scene;
+use super::count::count;
 use super::diagnosis::{Diagnosis, of_failure};
 use super::order::waits_for;
 use crate::cli::terminal::Paint;
 use crate::engine::Evidence;
-use crate::resource::{Cause, ConditionType, Doing, Failure, Order, Reason, Revocation, escape};
-use crate::workspace::outlook::State;
+use crate::resource::{
+    Cause, Challenge, ConditionType, Doing, Failure, Order, Phase, Reason, ReasonSource,
+    Revocation, escape,
+};
+use crate::workspace::outlook::{State, When};
 use crate::workspace::view::{CertificateView, Damage, DamageCourse, Mistake};
 
 impl State {
@@ -42,79 +46,131 @@ impl State {
         self.parts().1
     }
 
-    /// The sentence behind the word, on one line.
+    /// The sentence behind the word, on one line: what is the case, and what comes of it.
     pub(crate) fn sentence(self, view: &CertificateView, scene: &Scene) -> String {
+        let fact = self.fact(view, scene);
+        let end = match self {
+            Self::Damaged => damage(view),
+            Self::Invalid => "; it is not renewed until this is fixed".to_owned(),
+            Self::NoManifest => "; nothing is renewed or deleted".to_owned(),
+            Self::LinksMissing | Self::FilesDamaged => match &view.links {
+                Some(_) => "; the next run restores this without an order".to_owned(),
+                None => "; the next run orders another key and certificate".to_owned(),
+            },
+            Self::Overdue | Self::Waiting | Self::Deferred | Self::Failed => in_place(view, scene),
+            Self::Issuing | Self::Pending => stand_in(view).to_owned() + &went_back(view),
+            Self::Ready => went_back(view),
+            Self::Revoked | Self::Expired | Self::Renewing | Self::PendingDeploy => String::new(),
+        };
+        fact + &end
+    }
+
+    /// What is the case, in short.
+    pub(in crate::cli) fn fact(self, view: &CertificateView, scene: &Scene) -> String {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
         match self {
-            Self::Damaged => damage(view),
+            Self::Damaged => view.damage.iter().map(|damage| escape(&damage.message)).collect(),
             Self::Invalid => view.mistake.as_ref().map(mistaken).unwrap_or_default(),
-            Self::Overdue => {
-                let why = overdue(view, scene);
-                format!("{why}; the certificate in place is valid until {expiry}")
-            }
-            Self::Waiting => {
-                let live = match leaf {
-                    Some(_) => format!("; the certificate in place is valid until {expiry}"),
-                    None => stand_in(view).to_owned(),
-                };
-                format!("the order waits for {}{live}", waits_for(view, true).join("; "))
-            }
+            Self::Overdue => overdue(view, scene),
+            Self::Waiting => format!("the order waits for {}", waits_for(view, true).join("; ")),
             Self::Revoked => revoked(view, scene),
             Self::LinksMissing | Self::FilesDamaged => match &view.links {
-                Some(repair) => {
-                    format!("{}; the next run restores this without an order", escape(&repair.what))
-                }
+                Some(repair) => escape(&repair.what).into_owned(),
                 None => lost(view),
             },
             Self::Deferred => deferred(view, scene),
-            Self::NoManifest => {
-                let manifest = view.record.as_ref().map(|record| record.manifest.as_ref());
-                let gone = match manifest {
-                    Some(Some(path)) => format!("{} no longer has it; ", path.display()),
-                    Some(None) => "its manifest was read from standard input and is not kept; to \
-                                   renew it, put the manifest into a file in the config directory, \
-                                   which certctl version -v shows; "
-                        .to_owned(),
-                    None => String::new(),
-                };
-                format!("{gone}nothing is renewed or deleted")
-            }
+            Self::NoManifest => match view.record.as_ref().map(|record| &record.manifest) {
+                Some(Some(path)) => {
+                    format!("{} no longer has it", escape(&path.to_string_lossy()))
+                }
+                Some(None) => "its manifest was read from standard input and is not kept: put it \
+                               into a file in the config directory"
+                    .to_owned(),
+                None => "no manifest has it".to_owned(),
+            },
             Self::Expired => match last_failure(view) {
                 Some(failure) => format!("expired {expiry}; the last attempt failed: {failure}"),
                 None => format!("expired {expiry}"),
             },
-            Self::Issuing => {
-                format!("no certificate yet, {}{}", at_work(view), stand_in(view))
-            }
+            Self::Issuing => format!("no certificate yet, {}", at_work(view)),
             Self::Renewing => format!("valid until {expiry}, {}", at_work(view)),
             Self::Failed => {
-                let failure =
-                    last_failure(view).unwrap_or_else(|| "the last attempt failed".into());
-                match leaf {
-                    Some(_) => {
-                        format!("{failure}; the certificate in place is valid until {expiry}")
-                    }
-                    None => failure + stand_in(view),
-                }
+                let refused = view.refused_challenge().filter(|_| !view.has_failed());
+                let refused = refused.map(|one| escape(&one.shown_reason()).into_owned());
+                let failure = refused.or_else(|| last_failure(view));
+                failure.unwrap_or_else(|| "the last attempt failed".to_owned())
             }
             Self::PendingDeploy => {
                 format!("issued but not deployed: {}", undeployed(view).unwrap_or_default())
             }
-            Self::Ready => format!("valid until {expiry}{}", went_back(view)),
+            Self::Ready => format!("valid until {expiry}"),
             Self::Pending => {
                 let status = view.record.as_ref().map(|record| &record.status);
                 match status.and_then(|status| status.condition(ConditionType::Ready)) {
                     Some(_) if view.is_ready() && view.is_issuing() => {
                         format!("an issuance has begun and made no order yet; valid until {expiry}")
                     }
-                    Some(ready) if !view.is_ready() => {
-                        escape(&ready.message).into_owned() + stand_in(view) + &went_back(view)
-                    }
+                    Some(ready) if !view.is_ready() => escape(&ready.message).into_owned(),
                     Some(_) | None => "not issued yet".to_owned(),
                 }
             }
         }
+    }
+
+    /// Whether somebody has to act: neither the next run nor the CA puts it right.
+    pub(in crate::cli) fn needs_a_person(self, view: &CertificateView) -> bool {
+        match self {
+            Self::Expired
+            | Self::Damaged
+            | Self::Overdue
+            | Self::Failed
+            | Self::Invalid
+            | Self::NoManifest => true,
+            Self::Revoked => view.outlook.when == When::Never,
+            Self::PendingDeploy => !is_only_owed(view),
+            Self::Waiting => obstructed(view).is_some(),
+            Self::FilesDamaged
+            | Self::LinksMissing
+            | Self::Deferred
+            | Self::Pending
+            | Self::Issuing
+            | Self::Renewing
+            | Self::Ready => false,
+        }
+    }
+}
+
+/// `300 certificates: 297 ready, 2 failed, 1 waiting`: those that are well, then the worst first.
+pub(in crate::cli) fn totals(states: &[State]) -> String {
+    let of = |state: State| (states.iter().filter(|one| **one == state).count(), state.word());
+    let [others @ .., ready] = State::ALL;
+    let counts = [ready].into_iter().chain(others).map(of).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> =
+        counts.map(|(count, word)| format!("{count} {}", word.to_lowercase())).collect();
+    format!("{}: {}", count(states.len(), "certificate"), counts.join(", "))
+}
+
+/// The first challenge whose self-check found something wrong, or which could not be presented.
+pub(in crate::cli) fn obstructed(view: &CertificateView) -> Option<&Challenge> {
+    // A run that ends queues it again, with what the self-check found.
+    let is_wrong = |challenge: &&Challenge| match challenge.phase() {
+        Some(Phase::SelfChecking) => !challenge.shown_reason().is_empty(),
+        Some(Phase::Queued | Phase::Requeued | Phase::Presenting) => {
+            challenge.reason_source == ReasonSource::SelfCheck
+        }
+        Some(Phase::Accepting | Phase::Accepted) | None => false,
+    };
+    view.refused_challenge().or_else(|| view.order()?.challenges.iter().find(is_wrong))
+}
+
+/// The certificate that servers have meanwhile.
+fn in_place(view: &CertificateView, scene: &Scene) -> String {
+    match view.readable_leaf() {
+        Some(leaf) => {
+            format!("; the certificate in place is valid until {}", scene.time(leaf.not_after))
+        }
+        None => stand_in(view).to_owned(),
     }
 }
 
@@ -122,9 +178,8 @@ impl State {
 fn mistaken(mistake: &Mistake) -> String {
     let Mistake { code, message, path, line } = mistake;
     let path = escape(&path.to_string_lossy()).into_owned();
-    let place = if *line == 0 { path.clone() } else { format!("{path}:{line}") };
-    let message = escape(message);
-    format!("{place}: {code}: {message}; it is not renewed until this is fixed")
+    let place = if *line == 0 { path } else { format!("{path}:{line}") };
+    format!("{place}: {code}: {}", escape(message))
 }
 
 /// Why the issuer is not known.
@@ -157,38 +212,29 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
         view.limit.as_ref().map(|limit| format!(": the CA would refuse an order: {limit}"));
     let of_failure = || last_failure(view).map(|why| format!(": {why}"));
     let why = of_limit.or_else(of_failure).unwrap_or_default();
-    let live = match view.readable_leaf() {
-        Some(leaf) => {
-            format!("; the certificate in place is valid until {}", scene.time(leaf.not_after))
-        }
-        None => stand_in(view).to_owned(),
-    };
-    format!("an issuance waits until {until}{why}{live}")
+    format!("an issuance waits until {until}{why}")
 }
 
-/// What of its state cannot be read, and what comes of it.
+/// What comes of a state that cannot be read.
 fn damage(view: &CertificateView) -> String {
-    let Some(Damage { message, course, .. }) = &view.damage else { return String::new() };
+    let Some(Damage { course, .. }) = &view.damage else { return String::new() };
     let course = match course {
         // No run works on it.
         DamageCourse::SetAside if view.certificate.is_none() => {
-            "certctl keeps its record of this certificate in this file: restore it from a backup, or \
-             remove it"
+            "restore this file from a backup, or remove it"
         }
         DamageCourse::SetAside => {
-            "the next run of certctl issue renames this file, ends in 7, and the run after it \
-             continues with the key and certificate that are there; to keep the history of this \
-             certificate, restore the file from a backup first"
+            "the next run renames this file, ends in 7, and the run after it continues with the key \
+             and certificate that are there; to keep the history of this certificate, restore the \
+             file from a backup first"
         }
         DamageCourse::LeftToNewer => {
-            "certctl keeps its record of this certificate in this file: install the newer certctl \
-             again, or restore the file from a backup, or remove it, and certctl issue adopts the \
-             key and certificate that are there"
+            "install the newer certctl again, or restore this file from a backup, or remove it, and \
+             certctl issue adopts the key and certificate that are there"
         }
         DamageCourse::Unusable => "certctl issue continues when this is corrected",
     };
-    let unaffected = "the key and certificate in place and all other certificates are not affected";
-    format!("{}; {course}; {unaffected}", escape(message))
+    format!("; {course}; the key and certificate in place are not affected")
 }
 
 /// What of an issued pair is missing or unusable, of which there is no copy.
@@ -202,7 +248,7 @@ fn lost(view: &CertificateView) -> String {
         Some(Reason::MissingData) => "tls.crt is missing",
         Some(_) | None => "its key and certificate are missing",
     };
-    format!("{what}, and there is no copy; the next run orders another key and certificate")
+    format!("{what}, and there is no copy")
 }
 
 /// Since when a renewal is overdue, and why.
@@ -325,10 +371,4 @@ fn cause_of(failure: &Failure, order: Option<&Order>, view: &CertificateView) ->
 fn failed_order(view: &CertificateView) -> Option<&Order> {
     let failed_at = view.record.as_ref()?.status.last_failure_time?;
     view.orders.iter().rfind(|order| order.failure_time() == Some(failed_at))
-}
-
-/// The kind of the CA's problem that the last attempt failed by, such as `dns`.
-pub(in crate::cli) fn problem_kind(view: &CertificateView) -> Option<&str> {
-    let cause = &view.record.as_ref()?.last_failure.as_ref()?.cause;
-    Some(cause.problem()?.short_kind()).filter(|kind| !kind.is_empty())
 }

@@ -254,10 +254,10 @@ fn without_utf_8_all_is_ascii() {
     let (progress, screen) = progress(false, 2);
     progress.stage(&name("web"), "order");
     progress.stage(&NamespacedName::new("prod", "api"), "account");
-    let text = "web   - order\nprod/api   - account\n- 0 of 2 done";
+    let text = "web   - order\nprod/api   - account\n- 2 of 2 to go";
     assert_eq!(shown(&progress, &screen), text);
     progress.ended(&unchanged("web"));
-    let text = "web   unchanged\nprod/api   - account\n- 1 of 2 done";
+    let text = "web   unchanged\nprod/api   - account\n- 1 not due, 1 of 2 to go";
     assert_eq!(shown(&progress, &screen), text);
 }
 
@@ -268,16 +268,17 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
         progress.stage(&name(&format!("n{number}")), "order");
     }
     let first: Vec<String> = (0..8).map(|number| format!("n{number}   - order")).collect();
-    let text = format!("{}\n- 0 of 200 done, 92 more under way", first.join("\n"));
+    let text = format!("{}\n- 200 of 200 to go", first.join("\n"));
     assert_eq!(shown(&progress, &screen), text);
     // A finished certificate gives its line to the next one.
     progress.ended(&failed("n3"));
     progress.ended(&unchanged("n50"));
-    progress.ended(&unchanged("n150"));
+    let locked = engine::Ending::Locked { holder: "another".to_owned() };
+    progress.ended(&Ended::new(name("n150"), locked));
     progress.stage(&name("n99"), "self-check");
     let text = "n0   - order\nn1   - order\nn2   - order\nn4   - order\nn5   - order\n\
                 n6   - order\nn7   - order\nn99   - self-check\n\
-                - 3 of 200 done, 1 failed, 90 more under way";
+                - 1 failed, 1 deferred, 1 not due, 197 of 200 to go";
     assert_eq!(shown(&progress, &screen), text);
     progress.finish();
     assert_eq!(screen.text(), "");

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 
 use crate::cli::environment::Environment;
 use crate::cli::render::output::Output;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stderr;
 use crate::cli::words::time;
 
 /// The reader, and the current time.
@@ -29,7 +29,7 @@ impl Style {
         let is_watched = output.talks_to_terminal() && !output.talks_json();
         let zone = is_watched.then(|| environment.zone());
         let utf8 = environment.is_utf8();
-        let columns = is_watched.then(Width::of_stderr).flatten();
+        let columns = is_watched.then(columns_of_stderr).flatten();
         Self { now, zone, utf8, names: 0, columns }
     }
 

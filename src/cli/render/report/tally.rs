@@ -10,29 +10,33 @@ pub(crate) fn tally(reports: &[Report], invalid: usize, took: Duration) -> Optio
     if reports.len().saturating_add(invalid) < 2 {
         return None;
     }
-    let words = [
-        "issued",
-        "rewritten",
-        "not deployed",
-        "failed",
-        INVALID,
-        "pending",
-        "deferred",
-        "interrupted",
-        "not due",
-    ];
-    let count = |word: &&str| match *word {
-        INVALID => invalid,
-        word => reports.iter().filter(|report| word_of(report) == word).count(),
-    };
-    let counts = words.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-    Some(format!("{}, {} s", counts.join(", "), took.as_secs()))
+    let invalid = std::iter::repeat_n(INVALID, invalid);
+    let words: Vec<&str> = reports.iter().map(word_of).chain(invalid).collect();
+    Some(format!("{}, {} s", counts(&words).join(", "), took.as_secs()))
 }
 
+/// How many of each of these words there are.
+pub(crate) fn counts(words: &[&str]) -> Vec<String> {
+    let count = |word: &&str| words.iter().filter(|one| *one == word).count();
+    let counts = WORDS.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
+    counts.map(|(count, word)| format!("{count} {word}")).collect()
+}
+
+const WORDS: [&str; 9] = [
+    "issued",
+    "rewritten",
+    "not deployed",
+    "failed",
+    INVALID,
+    "pending",
+    "deferred",
+    "interrupted",
+    "not due",
+];
 const INVALID: &str = "invalid";
 
-fn word_of(report: &Report) -> &'static str {
+/// What became of one.
+pub(crate) fn word_of(report: &Report) -> &'static str {
     if report.error.is_some() {
         return "failed";
     }

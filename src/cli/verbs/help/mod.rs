@@ -14,7 +14,7 @@ use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::text::USUAL;
 use crate::cli::shell::Shell;
-use crate::cli::terminal::Width;
+use crate::cli::terminal::columns_of_stdout;
 use crate::cli::verb::VerbArgs;
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
@@ -49,7 +49,7 @@ impl VerbArgs for HelpArgs {
 /// `certctl help`.
 pub(in crate::cli) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let color = shell.output.data_has_color();
-    let width = Width::of_stdout(shell.environment.is_utf8()).map_or(USUAL, |found| found.columns);
+    let width = columns_of_stdout().unwrap_or(USUAL);
     let mut tree = tree::whole(&shell.verbs);
     tree.build();
     let topic = match args.words.as_slice() {

@@ -3,14 +3,14 @@
 use crate::cli::global::Format;
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::report::short;
-use crate::cli::render::table::{Cell, listed};
+use crate::cli::render::table::{Cell, Row, table};
 use crate::cli::render::text::Text;
 use crate::cli::words::Scene;
 use crate::cli::words::fix::worded;
 use crate::cli::words::time;
 use crate::resource::Reason;
-use crate::workspace::outlook::Why;
-use crate::workspace::plan::{Item, Wait, Word};
+use crate::workspace::outlook::{Action, Why};
+use crate::workspace::plan::{Item, Wait};
 use crate::workspace::target::NameTarget;
 
 /// The certificates with an action, as `-o name`.
@@ -26,7 +26,6 @@ const FEW: usize = 10;
 /// The table, a block for each certificate that is due, and the sum, with those whose state is
 /// `damaged`. Of many certificates only what will happen, unless it is to be wide.
 pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
-    let Scene { color, .. } = *scene;
     let everything = scene.format == Format::Wide;
     if items.is_empty() && damaged == 0 {
         return Text::default();
@@ -40,9 +39,9 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
     let described = if everything || due.len() <= FEW { due } else { Vec::new() };
     let mut text = String::new();
     if !in_table.is_empty() {
-        let heading = ["NAME", "ACTION", "REASON", "ISSUER", "COST"];
-        let rows: Vec<Vec<Cell>> = in_table.iter().map(|item| row(item, scene)).collect();
-        text = listed(&heading, &rows, color, scene.table_width());
+        let heading = ["ACTION", "NAME", "ISSUER", "COST", "REASON"];
+        let rows: Vec<Row> = in_table.iter().map(|item| row(item, scene)).collect();
+        text = table(&heading, &rows, scene.color, scene.columns());
     }
     for item in &described {
         text.push('\n');
@@ -59,17 +58,17 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
     text.into()
 }
 
-fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
+fn row(item: &Item, scene: &Scene) -> Row {
     let reason = match (&item.course.wait, item.course.action) {
         (Some(wait), _) => match wait.until {
             // The block below has the date.
             Some(until) => format!("{}, again {}", wait.why, time::relative(until, scene.now)),
             None => wait.why.clone(),
         },
-        (None, Word::Nothing) if item.outlook.is_revoked_for_good() => {
+        (None, Action::Nothing) if item.outlook.is_revoked_for_good() => {
             "revoked, not replaced".to_owned()
         }
-        (None, Word::Nothing) => match item.renewal_time {
+        (None, Action::Nothing) => match item.renewal_time {
             Some(at) if item.is_suggested => {
                 format!("not due, renews {}, as the CA suggests", scene.time(at))
             }
@@ -79,8 +78,8 @@ fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
         (None, _) => item.course.reason.map_or_else(|| item.course.message.clone(), reason_text),
     };
     let cost = match (item.course.action, item.orders) {
-        (Word::Issue | Word::Renew, 1) => "1 order".to_owned(),
-        (Word::Issue | Word::Renew, orders) => format!("{orders} orders"),
+        (Action::Issue | Action::Renew, 1) => "1 order".to_owned(),
+        (Action::Issue | Action::Renew, orders) => format!("{orders} orders"),
         _ => "-".to_owned(),
     };
     let paint = if item.outlook.now().is_some() {
@@ -90,18 +89,18 @@ fn row(item: &Item, scene: &Scene) -> Vec<Cell> {
     } else {
         Paint::Good
     };
-    vec![
-        Cell::from(short(&item.key())),
+    Row::from(vec![
         Cell::painted(item.course.action.word(), paint),
-        Cell::from(reason),
+        Cell::from(short(&item.key())),
         Cell::from(&item.issuer.name),
         Cell::from(cost),
-    ]
+        Cell::from(reason),
+    ])
 }
 
 /// Whether it is due, and not done now.
 fn is_held(item: &Item) -> bool {
-    matches!(item.course.action, Word::Wait | Word::Blocked)
+    matches!(item.course.action, Action::Wait | Action::Blocked)
 }
 
 /// As with cert-manager, what has begun is finished, also where the edit was taken back.
@@ -114,7 +113,7 @@ fn block(item: &Item, scene: &Scene) -> String {
     let mut line = |label: &str, value: &str| {
         text = format!("{text}  {label:<9} {}\n", escape(value));
     };
-    let orders = matches!(item.course.action, Word::Issue | Word::Renew);
+    let orders = matches!(item.course.action, Action::Issue | Action::Renew);
     match (item.course.reason, item.course.message.as_str()) {
         (Some(reason), "") => line("why", &reason_text(reason)),
         (Some(reason @ Reason::RequestChanged), message) => {
@@ -127,7 +126,7 @@ fn block(item: &Item, scene: &Scene) -> String {
         (None, message) => line("what", message),
     }
     if let Some(wait) = &item.course.wait {
-        let label = if item.course.action == Word::Blocked { "blocked" } else { "waits" };
+        let label = if item.course.action == Action::Blocked { "blocked" } else { "waits" };
         line(label, &until(wait, scene));
     }
     if let Some(Why::Failure(failure)) = &item.outlook.why {
@@ -233,19 +232,19 @@ fn by_solver(item: &Item) -> Vec<(String, Vec<&str>)> {
 fn sum(items: &[Item], damaged: usize) -> String {
     let is_revoked = |item: &&Item| item.outlook.is_revoked_for_good();
     let revoked = items.iter().filter(is_revoked).count();
-    let unchanged = |item: &&Item| item.course.action == Word::Nothing && !is_revoked(item);
+    let unchanged = |item: &&Item| item.course.action == Action::Nothing && !is_revoked(item);
     let unchanged = items.iter().filter(unchanged).count();
     let count = |action| items.iter().filter(|item| item.course.action == action).count();
     let parts: Vec<String> = [
-        (Word::Renew, "to renew"),
-        (Word::Issue, "to issue"),
-        (Word::Adopt, "to adopt"),
-        (Word::Relink, "to relink"),
-        (Word::Restore, "to restore"),
-        (Word::Rewrite, "to rewrite"),
-        (Word::Deploy, "to deploy"),
-        (Word::Wait, "waiting"),
-        (Word::Blocked, "blocked"),
+        (Action::Renew, "to renew"),
+        (Action::Issue, "to issue"),
+        (Action::Adopt, "to adopt"),
+        (Action::Relink, "to relink"),
+        (Action::Restore, "to restore"),
+        (Action::Rewrite, "to rewrite"),
+        (Action::Deploy, "to deploy"),
+        (Action::Wait, "waiting"),
+        (Action::Blocked, "blocked"),
     ]
     .into_iter()
     .map(|(action, label)| (count(action), label))

@@ -104,12 +104,12 @@ fn items() -> Vec<Item> {
 #[test]
 fn a_line_for_each_and_a_block_for_what_is_due() {
     let expected = "\
-NAME        ACTION    REASON                                         ISSUER   COST
-changed     issue     manifest changed                               le       1 order
-waiting     wait      backing off after 3 failures, again in 2h      le       -
-fine        nothing   not due, renews 2026-12-21 03:12 UTC, in 30d   le       -
-web         deploy    reload nginx                                   le       -
-prod/late   renew     renewal due                                    le       0 orders
+ACTION    NAME        ISSUER   COST       REASON
+issue     changed     le       1 order    manifest changed
+wait      waiting     le       -          backing off after 3 failures, again in 2h
+nothing   fine        le       -          not due, renews 2026-12-21 03:12 UTC, in 30d
+deploy    web         le       -          reload nginx
+renew     prod/late   le       0 orders   renewal due
 
 changed: issue, deploy
   why       manifest changed: [spec.dnsNames]

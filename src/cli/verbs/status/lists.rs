@@ -3,11 +3,10 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
-use crate::cli::render::table::{Cell, listed};
+use crate::cli::render::table::{Cell, Row, table};
 use crate::cli::words::Scene;
 use crate::cli::words::order::{identifier, type_word};
 
-use crate::cli::global::Format;
 use crate::cli::render::document::{self, Listed};
 use crate::cli::render::output::Paint;
 use crate::cli::words::time::{self, length};
@@ -22,7 +21,7 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
     if wide {
         heading.extend(["EMAIL", "PROFILE", "ACCOUNT"]);
     }
-    let rows: Vec<Vec<Cell>> = views
+    let rows: Vec<Row> = views
         .iter()
         .map(|IssuerView { issuer, account }| {
             let url = account.as_ref().and_then(|account| account.url.as_deref());
@@ -52,10 +51,10 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
                 row.push(Cell::from(&issuer.acme.profile));
                 row.push(Cell::from(url.unwrap_or_default()));
             }
-            row
+            row.into()
         })
         .collect();
-    listed(&heading, &rows, scene.color, scene.table_width())
+    table(&heading, &rows, scene.color, scene.columns())
 }
 
 /// A request, an order or a challenge of a certificate.
@@ -109,60 +108,20 @@ impl<'a> Object<'a> {
     }
 
     /// Its cells.
-    pub(super) fn row(self, wide: bool, scene: &Scene) -> Vec<Cell> {
+    pub(super) fn row(self, wide: bool, scene: &Scene) -> Row {
         let mut row = vec![Cell::from(self.namespace()), Cell::from(self.name())];
         match self {
             Self::Request(request) => row.extend(request_cells(request, scene)),
             Self::Order(order) => row.extend(order_cells(order, wide, scene)),
             Self::Challenge(_, _, challenge) => row.extend(challenge_cells(challenge, wide)),
         }
-        row
+        row.into()
     }
 }
 
 fn challenges_of(order: &Order) -> impl Iterator<Item = Object<'_>> {
     let challenges = order.challenges.iter().enumerate();
     challenges.map(move |(index, challenge)| Object::Challenge(order, index, challenge))
-}
-
-/// cert-manager's objects, of one kind.
-#[derive(Default)]
-pub(super) struct Documents {
-    requests: Vec<document::Object<RequestObject>>,
-    orders: Vec<document::Object<OrderObject>>,
-    challenges: Vec<document::Object<ChallengeObject>>,
-}
-
-impl Documents {
-    /// Adds one.
-    pub(super) fn push(&mut self, object: Object<'_>) {
-        match object {
-            Object::Request(request) => {
-                self.requests.push(document::Object(objects::request(request)));
-            }
-            Object::Order(order) => self.orders.push(document::Object(objects::order(order))),
-            Object::Challenge(order, index, challenge) => {
-                let object = objects::challenge(order, index, challenge);
-                self.challenges.push(document::Object(object));
-            }
-        }
-    }
-
-    /// The text.
-    pub(super) fn end(
-        self,
-        noun: Noun,
-        by_name: bool,
-        format: Format,
-    ) -> serde_json::Result<String> {
-        match noun {
-            Noun::Order => document::list(&self.orders, by_name, format),
-            Noun::Challenge => document::list(&self.challenges, by_name, format),
-            Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => {
-                document::list(&self.requests, by_name, format)
-            }
-        }
-    }
 }
 
 /// What ends a list for programs.
@@ -177,7 +136,7 @@ pub(super) fn end(noun: Noun, listed: Listed) -> serde_json::Result<String> {
 }
 
 /// Requests, orders or challenges; `wide` adds URLs and keys.
-pub(super) fn objects(noun: Noun, rows: &[Vec<Cell>], wide: bool, scene: &Scene) -> String {
+pub(super) fn objects(noun: Noun, rows: &[Row], wide: bool, scene: &Scene) -> String {
     let mut heading = vec!["NAMESPACE", "NAME"];
     heading.extend_from_slice(match noun {
         Noun::CertificateRequest => &["REVISION", "READY", "REASON", "ISSUER", "AGE"],
@@ -194,7 +153,7 @@ pub(super) fn objects(noun: Noun, rows: &[Vec<Cell>], wide: bool, scene: &Scene)
             Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => &[][..],
         });
     }
-    listed(&heading, rows, scene.color, scene.table_width())
+    table(&heading, rows, scene.color, scene.columns())
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {

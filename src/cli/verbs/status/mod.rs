@@ -23,17 +23,16 @@ use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::global::Format;
 use crate::cli::render::document::{self, Listed, Object};
-use crate::cli::render::table::Cell;
+use crate::cli::render::table::Row;
 use crate::cli::words::Scene;
 use crate::manifest::nearest_by;
 use crate::resource::{Issuer, NamespacedName};
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, Damage, IssuerView};
 use ahead::Host;
-use lists::Documents;
 pub use noun::Noun;
 use objects::CertificateObject;
-use overview::Overview;
+pub(in crate::cli) use overview::Overview;
 pub(crate) use prometheus::{Exposition, LastRun};
 
 /// How much people are shown of each certificate.
@@ -85,8 +84,6 @@ enum Body {
     Summaries,
     Pages,
     Table(Overview),
-    /// What programs get for names: a single one stands alone.
-    Named(Vec<Object<CertificateObject>>),
     Objects(Listed),
     Names,
     Metrics(Exposition),
@@ -98,9 +95,8 @@ impl<'s> Listing<'s> {
             (Format::Text | Format::Wide, Extent::Line) => Body::Table(Overview::default()),
             (Format::Text, Extent::Summary) => Body::Summaries,
             (Format::Text | Format::Wide, Extent::Summary | Extent::Whole) => Body::Pages,
-            (Format::Json | Format::Yaml, Extent::Line) => Body::Objects(Listed::new(scene.format)),
-            (Format::Json | Format::Yaml, Extent::Summary | Extent::Whole) => {
-                Body::Named(Vec::new())
+            (Format::Json | Format::Yaml, extent) => {
+                Body::Objects(Listed::new(scene.format, extent != Extent::Line))
             }
             (Format::Name, _) => Body::Names,
             (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
@@ -125,6 +121,11 @@ impl<'s> Listing<'s> {
         matches!(self.body, Body::Summaries | Body::Pages)
     }
 
+    /// Whether it shows people a command to paste.
+    pub(crate) fn has_commands(&self) -> bool {
+        self.shows_host() || matches!(&self.body, Body::Table(table) if table.has_commands())
+    }
+
     /// What is to be written for one more.
     pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
@@ -144,10 +145,9 @@ impl<'s> Listing<'s> {
                 let page = detail::detail(view, &self.host, wide, scene);
                 return Ok(between.to_owned() + &page.lines(false, scene.columns()));
             }
-            Body::Table(table) => table.add(view, wide, scene),
+            Body::Table(table) => table.add(view, scene),
             Body::Metrics(metrics) => metrics.add(view),
-            Body::Named(_) | Body::Objects(_) | Body::Names if !view.has_name() => {}
-            Body::Named(objects) => objects.push(Object(objects::certificate(view))),
+            Body::Objects(_) | Body::Names if !view.has_name() => {}
             Body::Objects(objects) => {
                 return objects.item(&Object(objects::certificate(view)));
             }
@@ -168,8 +168,7 @@ impl<'s> Listing<'s> {
         let scene = self.scene;
         match self.body {
             Body::Summaries | Body::Pages | Body::Names => Ok(()),
-            Body::Table(table) => write(&table.end(scene.format == Format::Wide, scene)),
-            Body::Named(objects) => write(&document::list(&objects, true, scene.format)?),
+            Body::Table(table) => write(&table.end(usize::MAX, scene)),
             Body::Objects(objects) => write(&objects.end::<Object<CertificateObject>>()?),
             Body::Metrics(metrics) => metrics.end(issuers, None, write),
         }
@@ -225,9 +224,7 @@ pub(crate) struct ObjectListing<'s> {
 }
 
 enum ObjectBody {
-    Table(Vec<Vec<Cell>>),
-    /// Those requested by name: a single one stands alone.
-    Named(Documents),
+    Table(Vec<Row>),
     Objects(Listed),
     Names(String),
 }
@@ -240,10 +237,9 @@ impl<'s> ObjectListing<'s> {
     ) -> Result<Self, CliError> {
         let body = match scene.format {
             Format::Text | Format::Wide => ObjectBody::Table(Vec::new()),
-            Format::Json | Format::Yaml if names.is_empty() => {
-                ObjectBody::Objects(Listed::new(scene.format))
+            Format::Json | Format::Yaml => {
+                ObjectBody::Objects(Listed::new(scene.format, names.len() == 1))
             }
-            Format::Json | Format::Yaml => ObjectBody::Named(Documents::default()),
             Format::Name => ObjectBody::Names(String::new()),
             Format::Prometheus => return Err(no_metrics(noun)),
         };
@@ -262,7 +258,6 @@ impl<'s> ObjectListing<'s> {
                 ObjectBody::Table(rows) => {
                     rows.push(object.row(scene.format == Format::Wide, scene));
                 }
-                ObjectBody::Named(documents) => documents.push(object),
                 ObjectBody::Objects(listed) => text += &object.listed(listed)?,
                 ObjectBody::Names(names) => {
                     names.push_str(&NameTarget::printed(self.noun.kind(), namespace, &name));
@@ -284,9 +279,6 @@ impl<'s> ObjectListing<'s> {
         match self.body {
             ObjectBody::Table(rows) => {
                 Ok(lists::objects(noun, &rows, scene.format == Format::Wide, scene))
-            }
-            ObjectBody::Named(documents) => {
-                Ok(documents.end(noun, names.len() == 1, scene.format)?)
             }
             ObjectBody::Objects(listed) => Ok(lists::end(noun, listed)?),
             ObjectBody::Names(names) => Ok(names),

@@ -1,78 +1,113 @@
-//! `certctl status`: one line per certificate.
+//! `certctl status`: a row for each certificate, a second one where a person has to act, and totals.
 
-use jiff::Timestamp;
+use std::collections::HashMap;
 
-use crate::cli::render::table::{Cell, listed};
+use crate::cli::global::Format;
+use crate::cli::render::report::short;
+use crate::cli::render::table::{BELOW, Cell, Row, table};
+use crate::cli::render::text::{Text, wrap};
 use crate::cli::words::Scene;
-use crate::cli::words::next::{self, date_and_distance, distance};
-use crate::cli::words::order::order_waits_briefly;
-use crate::cli::words::state::problem_kind;
-use crate::cli::words::time;
-use crate::resource::{
-    CertificateRecord, ConditionStatus, Deployment, Failure, FailureClass, Reason,
-};
-use crate::workspace::outlook::{State, When};
-use crate::workspace::view::{CertificateView, Mistake};
+use crate::cli::words::fix;
+use crate::cli::words::next::{self, date_and_distance};
+use crate::cli::words::state::totals;
+use crate::workspace::outlook::State;
+use crate::workspace::view::CertificateView;
 
 /// The table of all certificates: of each, no more than its cells is kept.
 #[derive(Debug, Default)]
-pub(super) struct Overview {
-    /// With the namespace in front.
-    rows: Vec<Vec<Cell>>,
-    /// The namespace of the first row.
-    namespace: Option<String>,
-    has_namespaces: bool,
+pub(in crate::cli) struct Overview {
+    rows: Vec<Known>,
+}
+
+/// A certificate in the table.
+#[derive(Debug)]
+struct Known {
+    state: State,
+    /// As a command accepts it; empty for a document that has none.
+    name: String,
+    cells: Vec<Cell>,
+    /// What is wrong, and the command that helps, where a person has to act.
+    problem: Option<(String, Option<String>)>,
 }
 
 impl Overview {
-    /// `wide` adds columns.
-    pub(super) fn add(&mut self, view: &CertificateView, wide: bool, scene: &Scene) {
-        let here = &view.key.namespace;
-        let first = self.namespace.get_or_insert_with(|| here.clone());
-        self.has_namespaces |= first != here;
-        let mut row = row(view, scene);
-        row.insert(0, Cell::from(here));
-        if wide {
-            row.extend(wide_cells(view));
+    pub(in crate::cli) fn add(&mut self, view: &CertificateView, scene: &Scene) {
+        let state = view.outlook.state;
+        let name = if view.has_name() { short(&view.key) } else { String::new() };
+        let mut cells = vec![
+            Cell::painted(state.word(), state.paint()),
+            Cell::from(&name),
+            expires(view, scene),
+            Cell::from(next::cell(view, scene)),
+        ];
+        if scene.format == Format::Wide {
+            cells.extend(wide_cells(view));
         }
-        self.rows.push(row);
+        let problem = state.needs_a_person(view).then(|| {
+            let helps = fix::of_certificate(view).first().map(|(fix, _)| fix::worded(fix));
+            (state.fact(view, scene), helps)
+        });
+        self.rows.push(Known { state, name, cells, problem });
     }
 
-    /// The text.
-    pub(super) fn end(mut self, wide: bool, scene: &Scene) -> String {
-        let mut heading = vec!["NAME", "READY", "NAMES", "EXPIRES", "RENEWS", "ISSUER", "LAST"];
-        if self.has_namespaces {
-            heading.insert(0, "NAMESPACE");
-        } else {
-            for row in &mut self.rows {
-                row.remove(0);
+    /// Whether it shows a command to paste.
+    pub(in crate::cli) fn has_commands(&self) -> bool {
+        let helps = |row: &Known| row.problem.as_ref().is_some_and(|(_, helps)| helps.is_some());
+        self.rows.iter().any(helps)
+    }
+
+    /// The states of all.
+    pub(in crate::cli) fn states(&self) -> Vec<State> {
+        self.rows.iter().map(|row| row.state).collect()
+    }
+
+    /// The name of the one that is worst off; empty for a document that has none.
+    pub(in crate::cli) fn worst(&self) -> Option<&str> {
+        let worst = self.rows.iter().filter(|row| row.problem.is_some());
+        worst.min_by_key(|row| row.state).map(|row| row.name.as_str())
+    }
+
+    /// The table; of more than `most` certificates, those that are worst off.
+    pub(in crate::cli) fn end(mut self, most: usize, scene: &Scene) -> String {
+        let states = self.states();
+        if self.rows.len() > most {
+            self.rows.sort_by_key(|row| row.state);
+            self.rows.truncate(most);
+        }
+        let mut heading = vec!["STATUS", "NAME", "EXPIRES", "NEXT"];
+        if scene.format == Format::Wide {
+            heading.extend(WIDE);
+        }
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        // What is wrong with many is below the first.
+        let mut met: HashMap<String, (usize, Option<String>, usize)> = HashMap::new();
+        for Known { cells, problem, .. } in self.rows {
+            if let Some((what, helps)) = problem {
+                let (_, _, count) = met.entry(what).or_insert((rows.len(), helps, 0));
+                *count += 1;
+            }
+            rows.push(cells.into());
+        }
+        for (what, (at, helps, count)) in met {
+            let others = count.saturating_sub(1);
+            let same = if others > 0 { format!(" (and {others} more)") } else { String::new() };
+            let mut below = Text::from(format!("{}{what}{same}", " ".repeat(BELOW)));
+            if let Some(command) = helps {
+                below.push("; ");
+                below.whole(&format!("try: {command}"));
+            }
+            if let Some(row) = rows.get_mut(at) {
+                row.below = below.with("\n");
             }
         }
-        if wide {
-            heading.extend(["REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"]);
+        let text = table(&heading, &rows, scene.color, scene.columns());
+        match states.len() {
+            0 | 1 => text,
+            all => {
+                let more = if all > most { "; all: certctl status" } else { "" };
+                text + "\n" + &wrap(&(totals(&states) + more), "", scene.columns())
+            }
         }
-        listed(&heading, &self.rows, scene.color, scene.table_width())
-    }
-}
-
-fn row(view: &CertificateView, scene: &Scene) -> Vec<Cell> {
-    let state = view.outlook.state;
-    vec![
-        Cell::from(&view.key.name),
-        Cell::painted(state.word(), state.paint()),
-        Cell::from(first_and_count(&view.names())),
-        expires(view, scene),
-        renews(view, scene),
-        Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
-        last_and_pending(view, scene.now),
-    ]
-}
-
-fn first_and_count(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first, others @ ..] => format!("{first} +{}", others.len()),
     }
 }
 
@@ -81,123 +116,21 @@ fn expires(view: &CertificateView, scene: &Scene) -> Cell {
         None => Cell::from(""),
         Some(Err(_)) => Cell::from("unreadable"),
         Some(Ok(_)) if view.is_temporary() => Cell::from("temporary"),
-        Some(Ok(leaf)) => {
-            let at = leaf.not_after;
-            Cell::from(date_and_distance(at, scene)).or_shorter(distance(at, scene))
-        }
+        Some(Ok(leaf)) => Cell::from(date_and_distance(leaf.not_after, scene)),
     }
 }
 
-fn renews(view: &CertificateView, scene: &Scene) -> Cell {
-    let cell = Cell::from(next::cell(view, scene));
-    match view.outlook.when {
-        When::At(at) => cell.or_shorter(distance(at, scene)),
-        When::NextRun | When::Waits(_) | When::Blocked | When::UnderWay | When::Never => cell,
-    }
-}
+const WIDE: [&str; 8] =
+    ["NAMES", "ISSUER", "REVISION", "KEY", "SERIAL", "ORDER", "SECRET", "MANIFEST"];
 
-/// The newest of what happened: `issued 2m ago`, or what failed and how often, or what it waits for.
-fn last(view: &CertificateView, now: Timestamp) -> Cell {
-    if view.damage.is_some() {
-        return Cell::from("its state cannot be read");
-    }
-    if let Some(Mistake { path, line, .. }) = &view.mistake {
-        let path = path.to_string_lossy();
-        return Cell::from(if *line == 0 { path.into_owned() } else { format!("{path}:{line}") });
-    }
-    if view.outlook.state == State::Deferred && view.failure().is_none() {
-        return Cell::from(if view.limit.is_some() {
-            "waits for a rate limit of the CA"
-        } else {
-            "waits as long as the CA asked"
-        });
-    }
-    let order = view.order().filter(|_| view.order_moved_at().is_some() && !view.has_failed());
-    if let Some(order) = order {
-        return Cell::from(if view.worker.is_some() {
-            "under way".to_owned()
-        } else if view.orders_other_names() {
-            "waits for the next run".to_owned()
-        } else {
-            order_waits_briefly(order)
-        });
-    }
-    let record = view.record.as_ref();
-    let back = view.went_back().map(|back| back.done_at.unwrap_or(back.requested_at));
-    let undeployed = record.and_then(newest_undeployed);
-    let failed_at = record.and_then(|record| record.status.last_failure_time);
-    let is_newest = |failure: &&Failure| {
-        let at = failure.at.or(failed_at);
-        undeployed.is_none_or(|step| step.last_failure_time <= at) && back <= at
-    };
-    if let Some(failure) = view.failure().filter(is_newest) {
-        let times = if failure.counts() { times(view.failures()) } else { String::new() };
-        return Cell::from(in_words(failure.class, problem_kind(view)) + &times);
-    }
-    if let Some(step) = undeployed {
-        let what = in_words(step.failure().class, None);
-        return Cell::from(what + &times(step.failed_attempts));
-    }
-    if let Some(at) = view.revoked().and_then(|revoked| revoked.revoked_at) {
-        return Cell::from(format!("revoked {}", time::relative(at, now)));
-    }
-    if let Some(at) = back {
-        return Cell::from(format!("rolled back {}", time::relative(at, now)));
-    }
-    let issued = view
-        .requests
-        .iter()
-        .rev()
-        .flat_map(|request| &request.conditions)
-        .find(|found| found.reason == Reason::Issued && found.status == ConditionStatus::True);
-    let issued = issued
-        .map(|found| format!("issued {}", time::relative(found.last_transition_time, now)))
-        .unwrap_or_default();
-    Cell::from(issued).minor()
-}
-
-/// A failure, and the CA's word for it.
-fn in_words(class: FailureClass, problem: Option<&str>) -> String {
-    let what = match class {
-        FailureClass::Validation => "validation failed",
-        FailureClass::Ca => "refused by the CA",
-        FailureClass::Unreachable if problem.is_some() => "error of the CA",
-        FailureClass::Unreachable => "CA not reachable",
-        FailureClass::Precondition => "setup incomplete",
-        FailureClass::Output => "deployment failed",
-        FailureClass::State => "state not usable",
-        FailureClass::Other => "failed",
-    };
-    problem.map_or_else(|| what.to_owned(), |problem| format!("{what}: {problem}"))
-}
-
-/// The same, and a revocation that is still to come.
-fn last_and_pending(view: &CertificateView, now: Timestamp) -> Cell {
-    let last = last(view, now);
-    if view.owed_revocation().is_some() { last.and("revocation pending") } else { last }
-}
-
-/// How often in a row.
-fn times(failures: u32) -> String {
-    match failures {
-        0 => String::new(),
-        1 => ", 1 failure".to_owned(),
-        failures => format!(", {failures} failures"),
-    }
-}
-
-/// The step of deployment that failed last.
-fn newest_undeployed(record: &CertificateRecord) -> Option<&Deployment> {
-    let failed = record.deployments.iter().filter(|step| step.failed_attempts > 0);
-    failed.max_by_key(|step| step.last_failure_time)
-}
-
-fn wide_cells(view: &CertificateView) -> [Cell; 6] {
+fn wide_cells(view: &CertificateView) -> [Cell; WIDE.len()] {
     let leaf = view.readable_leaf();
     let revision = view.record.as_ref().and_then(|record| record.status.revision);
     let manifest = view.certificate.as_ref().map(|certificate| certificate.origin.path.as_path());
     let recorded = view.record.as_ref().and_then(|record| record.manifest.as_deref());
     [
+        Cell::from(view.names().join(",")),
+        Cell::from(view.issuer_ref().map_or("", |issuer| issuer.name.as_str())),
         Cell::from(revision.map(|number| number.to_string()).unwrap_or_default()),
         Cell::from(leaf.map_or("", |leaf| &leaf.key_description)),
         Cell::from(leaf.map_or("", |leaf| &leaf.serial)),

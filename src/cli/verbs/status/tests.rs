@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::cli::terminal::Width;
 use crate::cli::words::fix;
 use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
@@ -18,7 +17,7 @@ use crate::controller::alert;
 use crate::resource::{
     AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
     EndedChallenge, FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource,
-    Revocation, RevocationReason, Rollback,
+    Revocation, RevocationReason,
 };
 use crate::workspace::Blocked;
 use crate::workspace::outlook::State;
@@ -86,19 +85,22 @@ fn revoked_for_good() -> CertificateView {
     CertificateView { certificate: None, ..revoked() }
 }
 
+/// What the table has of a certificate.
+fn cells_of(view: &CertificateView) -> Vec<String> {
+    let table = certificates(from_ref(view), Extent::Line, &scene(Format::Text)).unwrap();
+    let row = table.lines().nth(1).unwrap();
+    let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
+    cells.map(str::to_owned).collect()
+}
+
 #[test]
 fn a_revoked_certificate_is_due_now_or_never() {
     let mut unreplaced = revoked();
     unreplaced.record.as_mut().unwrap().revocations[0].without_replacement = true;
     for (view, renews) in
-        [(revoked(), "next run"), (unreplaced, "never"), (revoked_for_good(), "never")]
+        [(revoked(), "next run"), (unreplaced, "you"), (revoked_for_good(), "you")]
     {
-        let table = certificates(&[view], Extent::Line, &scene(Format::Text)).unwrap();
-        let row = table.lines().nth(1).unwrap();
-        let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
-        let cells: Vec<&str> = cells.collect();
-        assert_eq!(cells[1], "REVOKED", "{table}");
-        assert_eq!((cells[4], cells[6]), (renews, "revoked 1h12m ago"), "{table}");
+        assert_eq!(cells_of(&view)[..], ["REVOKED", "web", "2027-02-18 89d", renews]);
     }
     let gone = planned(&revoked_for_good(), scene(Format::Text).now);
     let page = detail::detail(&gone, &Host::default(), false, &scene(Format::Text)).to_string();
@@ -111,12 +113,10 @@ fn a_revoked_certificate_is_due_now_or_never() {
 }
 
 #[test]
-fn a_pending_revocation_is_in_the_table_and_in_the_summary() {
+fn a_pending_revocation_is_in_the_summary() {
     let mut view = revoked();
     view.record.as_mut().unwrap().revocations[0].revoked_at = None;
     let scene = scene(Format::Text);
-    let table = certificates(from_ref(&view), Extent::Line, &scene).unwrap();
-    assert!(table.lines().nth(1).unwrap().ends_with("; revocation pending"), "{table}");
     let page = summary::summary(&view, None, &Host::default(), &scene);
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
@@ -230,6 +230,26 @@ fn deferred() -> CertificateView {
     CertificateView { next_attempt: Some(at("2026-11-21T04:00:00Z")), ..waiting() }
 }
 
+/// An order whose DNS provider refuses the credentials.
+fn refused_by_the_provider() -> CertificateView {
+    let mut view = waiting();
+    let challenge = &mut view.orders[0].challenges[0];
+    let reason = "Error presenting challenge: cloudflare refuses the credentials";
+    challenge.explain(ReasonSource::Other, reason);
+    challenge.go_to(Phase::Queued);
+    (challenge.presented.at, challenge.presented.is_owed) = (None, false);
+    view
+}
+
+#[test]
+fn refused_credentials_are_a_failure_with_the_check_that_shows_it() {
+    let table =
+        certificates(&[refused_by_the_provider()], Extent::Line, &scene(Format::Text)).unwrap();
+    let below = "    Error presenting challenge: cloudflare refuses the credentials; try: certctl \
+                 check dns api.example.com\n";
+    assert!(table.contains("\nFAILED   api ") && table.ends_with(below), "{table}");
+}
+
 /// An order that no process works on.
 fn waiting() -> CertificateView {
     CertificateView { worker: None, ..issuing() }
@@ -274,29 +294,67 @@ fn golden(name: &str, text: &str) {
 }
 
 #[test]
-fn the_table_has_one_line_per_certificate() {
+fn the_table_has_one_line_per_certificate_and_a_second_where_a_person_has_to_act() {
     let mut views = vec![ready(), issuing(), failed(), refused(), broken(), revoked(), deferred()];
     views.extend(vec![waiting(), overdue(), damaged(), nameless()]);
     golden("overview.txt", &certificates(&views, Extent::Line, &scene(Format::Text)).unwrap());
     golden("overview-wide.txt", &certificates(&views, Extent::Line, &scene(Format::Wide)).unwrap());
-    let width = Some(Width { columns: 100, utf8: true });
+    let width = Some(60);
     let narrow = Scene { width, ..scene(Format::Text) };
     golden("overview-narrow.txt", &certificates(&views, Extent::Line, &narrow).unwrap());
 }
 
 #[test]
-fn a_namespace_column_comes_with_the_second_namespace() {
+fn a_namespace_is_shown_where_it_is_not_the_default_one() {
     let mut other = no_manifest();
     other.key.namespace = "prod".into();
     let table = certificates(&[ready(), other], Extent::Line, &scene(Format::Text)).unwrap();
     assert_eq!(
         table,
         "\
-NAMESPACE   NAME   READY         NAMES                EXPIRES          RENEWS           ISSUER        LAST
-default     web    READY         www.example.com +4   2027-02-18 89d   2027-01-19 59d   letsencrypt   issued 2m ago
-prod        web    NO MANIFEST   www.example.com +1   2027-02-18 89d   never            letsencrypt   issued 2m ago
+STATUS        NAME       EXPIRES          NEXT
+READY         web        2027-02-18 89d   2027-01-19 59d
+NO MANIFEST   prod/web   2027-02-18 89d   you
+    /etc/certctl/web.yaml no longer has it; try: certctl forget prod/web
+
+2 certificates: 1 ready, 1 no manifest
 "
     );
+}
+
+#[test]
+fn what_is_wrong_with_many_is_below_the_first_with_their_number() {
+    let named = |number: usize| {
+        let mut view = failed();
+        view.key.name = format!("web-{number:03}");
+        view
+    };
+    let views: Vec<_> = (1..=297).map(named).chain([ready()]).collect();
+    let table = certificates(&views, Extent::Line, &scene(Format::Text)).unwrap();
+    let below: Vec<&str> = table.lines().filter(|line| line.starts_with(' ')).collect();
+    let [line] = below.as_slice() else { panic!("{table}") };
+    assert!(line.ends_with(" (and 296 more); try: certctl renew web-001"), "{line}");
+    assert!(table.ends_with("\n298 certificates: 1 ready, 297 failed\n"), "{table}");
+}
+
+#[test]
+fn of_three_hundred_the_three_that_failed_are_seen_in_eighty_columns() {
+    let named = |number: usize| {
+        let mut view = if number.is_multiple_of(100) { failed() } else { ready() };
+        view.key.name = format!("shop-{number:03}.example.com");
+        let cause = Cause::local(format!("hooks.d/install: exit code 7: disk {number} is full"));
+        if let Some(failure) = view.record.as_mut().and_then(|one| one.last_failure.as_mut()) {
+            failure.cause = cause;
+        }
+        view
+    };
+    let views: Vec<_> = (1..=300).map(named).collect();
+    let scene = Scene { width: Some(80), ..scene(Format::Text) };
+    let table = certificates(&views, Extent::Line, &scene).unwrap();
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    let shown: String =
+        table.split_inclusive('\n').filter(|line| !line.contains("READY")).collect();
+    golden("three-of-three-hundred.txt", &shown);
 }
 
 /// A golden file, and the certificate that it shows.
@@ -409,7 +467,7 @@ fn a_reload_that_no_run_has_done_yet_is_left_to_the_next_run() {
     let owed = CertificateView { owed: Some(target), ..ready() };
     let scene = scene(Format::Text);
     let owed = planned(&owed, scene.now);
-    assert_eq!(next::cell(&owed, &scene), "deploy: next run");
+    assert_eq!(next::cell(&owed, &scene), "next run");
     let summary = certificates(from_ref(&owed), Extent::Summary, &scene).unwrap();
     assert!(!summary.contains("Waiting for:"), "{summary}");
     let helps = fix::of_certificate(&planned(&owed, scene.now));
@@ -485,36 +543,30 @@ fn a_lost_certificate_without_requests_is_still_in_the_json() {
     assert_eq!(found["metadata"]["annotations"]["status.certctl/verdict"], "NO MANIFEST");
 }
 
-/// What the table, the summary and the start page say of what comes next.
-fn next_of(view: &CertificateView) -> (String, String, &'static str) {
+/// What the table and the summary say of what comes next.
+fn next_of(view: &CertificateView) -> (String, String) {
     let scene = scene(Format::Text);
-    let table = certificates(from_ref(view), Extent::Line, &scene).unwrap();
-    let row = table.lines().nth(1).unwrap();
-    let cells = row.split("   ").map(str::trim).filter(|cell| !cell.is_empty());
     let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
     let next = summary.lines().find_map(|line| line.strip_prefix("Next attempt: "));
-    let noun = next::noun(&planned(view, scene.now));
-    (cells.collect::<Vec<_>>()[4].to_owned(), next.unwrap().to_owned(), noun)
+    (cells_of(view)[3].clone(), next.unwrap().to_owned())
 }
 
 #[test]
-fn the_table_the_summary_and_the_start_page_agree_on_what_comes_next() {
+fn the_table_and_the_summary_agree_on_what_comes_next() {
     let run = "the next run of certctl issue";
     let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
     let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
-    let damaged = CertificateView { certificate: None, ..ready() };
-    let agree = |what: &str, view: &CertificateView, cell: &str, sentence: &str, noun| {
-        assert_eq!(next_of(view), (cell.to_owned(), sentence.to_owned(), noun), "{what}");
-    };
-    agree("waiting", &waiting(), "next run", run, "issuance");
-    agree("pending", &pending, "next run", run, "issuance");
-    let deploys = "deployment";
-    agree("pending deploy", &undeployed, "deploy: next run", run, deploys);
-    let retries = "retry";
-    let sentence = "not before 2026-11-21 05:00 CET, in 48m";
-    agree("deferred", &deferred(), "retry in 48m", sentence, retries);
-    agree("revoked", &revoked(), "next run", run, "issuance");
-    agree("without a manifest", &damaged, "never", "never", "issuance");
+    let later = "not before 2026-11-21 05:00 CET, in 48m";
+    for (what, view, cell, sentence) in [
+        ("waiting", waiting(), "next run", run),
+        ("pending", pending, "next run", run),
+        ("pending deploy", undeployed, "next run", run),
+        ("deferred", deferred(), "retry in 48m", later),
+        ("revoked", revoked(), "next run", run),
+        ("without a manifest", no_manifest(), "you", "never"),
+    ] {
+        assert_eq!(next_of(&view), (cell.to_owned(), sentence.to_owned()), "{what}");
+    }
 }
 
 /// Refused by the CA three times, and stopped by this host since.
@@ -547,48 +599,13 @@ fn what_failed_last_is_the_cause_and_what_counted_before_is_history() {
         assert!(text.contains("certctl issue mail"), "{text}");
     }
     let table = certificates(&[view], Extent::Line, &scene).unwrap();
-    assert!(table.ends_with("setup incomplete\n"), "{table}");
-}
-
-#[test]
-fn a_rollback_is_the_last_thing_that_happened_until_something_else_does() {
-    let mut view = ready();
-    let (leaf, server) = (
-        view.readable_leaf().unwrap().fingerprint.clone(),
-        view.issuer.as_ref().unwrap().acme.server.clone(),
-    );
-    view.record.as_mut().unwrap().rollback = Some(Rollback {
-        to: 3,
-        from: 4,
-        newest: 4,
-        set: "..revision-3-0".into(),
-        fingerprint: leaf,
-        left: Vec::new(),
-        requested_at: at("2026-11-21T02:12:09Z"),
-        generation: 1,
-        directory_url: server,
-        done_at: Some(at("2026-11-21T02:12:09Z")),
-    });
-    let last = |view: &CertificateView| {
-        let table = certificates(from_ref(view), Extent::Line, &scene(Format::Text)).unwrap();
-        table.lines().nth(1).unwrap().rsplit("   ").next().unwrap().to_owned()
-    };
-    assert_eq!(last(&view), "rolled back 1h ago");
-    let cause = Cause::local("no");
-    for (failed, expected) in [
-        ("2026-11-21T02:00:00Z", "rolled back 1h ago"),
-        ("2026-11-21T03:00:00Z", "setup incomplete"),
-    ] {
-        let failure = Failure::new(FailureClass::Precondition, Doing::Nothing, cause.clone());
-        let failure = Failure { at: Some(at(failed)), ..failure };
-        view.record.as_mut().unwrap().last_failure = Some(failure);
-        assert_eq!(last(&view), expected);
-    }
+    let below = "    [::]:80 is in use by nginx (pid 812); try: certctl issue mail\n";
+    assert!(table.ends_with(below), "{table}");
 }
 
 #[test]
 fn a_summary_fits_a_narrow_terminal_but_for_commands_and_paths() {
-    let width = Some(Width { columns: 40, utf8: true });
+    let width = Some(40);
     let scene = Scene { width, ..scene(Format::Text) };
     let text = certificates(&[refused()], Extent::Summary, &scene).unwrap();
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 40).collect();
@@ -638,6 +655,7 @@ fn each_situation_has_its_word() {
         ("a document that is none", nameless(), now, "INVALID", true),
         ("damaged", damaged(), now, "STATE DAMAGED", true),
         ("waiting", waiting(), now, "WAITING", true),
+        ("refused by its DNS provider", refused_by_the_provider(), now, "FAILED", true),
         ("waiting, with a certificate that works", renewal_waits, now, "WAITING", true),
         ("failing since its order was made", renewal_fails, now, "FAILED", true),
         ("working on an order after a failure", order_after_failure, now, "WAITING", true),

@@ -1,12 +1,13 @@
 //! How the names of a certificate are validated, in words.
 
+use crate::cli::words::count::first_names;
 use crate::engine::inputs::{names_of, solver_for};
 use crate::resource::{Settings, SolverKind};
 use crate::workspace::view::CertificateView;
 
 /// Each way, with the names that are validated so where there are several; nothing of a certificate whose
 /// manifest or Issuer is gone.
-pub(super) fn ways(view: &CertificateView) -> Vec<String> {
+pub(super) fn ways(view: &CertificateView, most: usize) -> Vec<String> {
     let Some((certificate, issuer)) = view.certificate.as_ref().zip(view.issuer.as_ref()) else {
         return Vec::new();
     };
@@ -29,15 +30,11 @@ pub(super) fn ways(view: &CertificateView) -> Vec<String> {
     }
     match ways.as_slice() {
         [(way, _)] => vec![way.clone()],
-        several => several.iter().map(|(way, names)| format!("{way}: {}", listed(names))).collect(),
+        several => several
+            .iter()
+            .map(|(way, names)| format!("{way}: {}", first_names(names, most)))
+            .collect(),
     }
-}
-
-/// The first names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
-    let (first, others) = names.split_at(names.len().min(MOST));
-    let first = first.join(", ");
-    if others.is_empty() { first } else { format!("{first}, and {} more", others.len()) }
 }
 
 fn over_http(settings: &Settings) -> String {
@@ -48,9 +45,6 @@ fn over_http(settings: &Settings) -> String {
         None => format!("HTTP-01, certctl answers on {}", listen.join(", ")),
     }
 }
-
-/// So many names, or things that a certificate waits for, are shown.
-pub(super) const MOST: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -71,7 +65,7 @@ mod tests {
         let issuer = loaded.issuers.first().cloned();
         assert!(certificate.is_some() && issuer.is_some(), "{:?}", loaded.diagnostics);
         let key = NamespacedName::new("default", "web");
-        ways(&CertificateView { certificate, issuer, ..CertificateView::unknown(key) })
+        ways(&CertificateView { certificate, issuer, ..CertificateView::unknown(key) }, 3)
     }
 
     #[test]
@@ -89,7 +83,7 @@ mod tests {
                 "",
                 &[
                     "DNS-01, cloudflare: *.e.com",
-                    "HTTP-01, certctl answers: a.e.com, b.e.com, c.e.com, and 1 more",
+                    "HTTP-01, certctl answers: a.e.com, b.e.com, c.e.com and 1 more",
                 ],
             ),
         ] {

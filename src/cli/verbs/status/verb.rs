@@ -39,11 +39,12 @@ use crate::workspace::{Depth, Request, Scope, Targets, Workspace};
 
 /// Show all certificates, or a summary of one.
 ///
-/// -o wide adds columns, and -o yaml prints cert-manager's own kinds. --exit-code exits with 8
-/// unless all are READY or RENEWING. OVERDUE means that more than a tenth of the time between
-/// renewalTime and notAfter has passed without a renewal. WAITING means that an order waits and no
-/// process works on it. INVALID means that the manifest has an error. STATE DAMAGED exits with 7.
-/// ARI in the column RENEWS means that the CA suggested the time (RFC 9773).
+/// NEXT is the date of the renewal, `next run`, or `you` if nothing happens until you act. ARI means
+/// that the CA suggested the date (RFC 9773). -o wide adds columns, and -o yaml prints
+/// cert-manager's own kinds. --exit-code exits with 8 unless all are READY or RENEWING. OVERDUE
+/// means that more than a tenth of the time between renewalTime and notAfter has passed without a
+/// renewal. WAITING means that an order waits and no process works on it. INVALID means that the
+/// manifest has an error. STATE DAMAGED exits with 7.
 #[derive(Debug, Args)]
 #[command(aliases = ["get", "list", "ls", "show", "certificates"])]
 pub struct StatusArgs {
@@ -192,7 +193,6 @@ async fn of_certificates(
     if listing.shows_host() {
         let blocked = Blocked::all(workspace, targets, &tasks).await?;
         listing.host = Host { blocked, missed_run: missed_run() };
-        shell.output.name_commands();
     }
     let mut text = String::new();
     let selected: Vec<Option<&NamespacedName>> =
@@ -205,6 +205,9 @@ async fn of_certificates(
         Box::pin(workspace.each_view(targets, only, depth, scene.now, show)).await?;
     }
     shell.output.data(&text)?;
+    if listing.has_commands() {
+        shell.output.name_commands();
+    }
     let Listing { needs_attention, is_empty, .. } = listing;
     let damage = listing.damage.take();
     let unread = is_empty.then(|| unread(shell, workspace.settings())).flatten();
@@ -272,6 +275,17 @@ fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
 
 /// What was read of a table without rows, and what was not.
 fn nothing(settings: &Settings) -> String {
+    let filter = match (&settings.namespace, &settings.selector) {
+        (None, None) => "",
+        (Some(_), None) => " in this namespace",
+        (None, Some(_)) => " that the selector matches",
+        (Some(_), Some(_)) => " in this namespace that the selector matches",
+    };
+    format!("no Certificate{filter}; read: {}", places(settings))
+}
+
+/// Where manifests and state are.
+pub(in crate::cli) fn places(settings: &Settings) -> String {
     let place = |path: &Path| {
         let absent = if is_gone(path) { " (not there)" } else { "" };
         format!("{}{absent}", escape(&path.to_string_lossy()))
@@ -284,13 +298,7 @@ fn nothing(settings: &Settings) -> String {
         read.push(count(files, "named file"));
     }
     read.push(format!("the state in {}", place(&settings.state_dir)));
-    let filter = match (&settings.namespace, &settings.selector) {
-        (None, None) => "",
-        (Some(_), None) => " in this namespace",
-        (None, Some(_)) => " that the selector matches",
-        (Some(_), Some(_)) => " in this namespace that the selector matches",
-    };
-    format!("no Certificate{filter}; read: {}", read.join(", "))
+    read.join(", ")
 }
 
 /// The error of a status with certificates whose state cannot be read: the first, and their count.
