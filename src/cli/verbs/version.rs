@@ -15,6 +15,7 @@ use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::global::Format;
 use crate::cli::render::document;
 use crate::cli::render::output::escape;
+use crate::cli::render::text::behind;
 use crate::cli::setting::{Setting, settings};
 use crate::cli::shell::Shell;
 use crate::cli::verb::VerbArgs;
@@ -100,25 +101,10 @@ fn text(shell: &Shell) -> String {
     }
     let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
     let width = shell.columns().min(100);
-    text + &listed("features:", features, width) + &listed("DNS providers:", &dns01::names(), width)
-}
-
-/// Words after a label, on as many lines of at most so many columns as they need.
-fn listed(label: &str, names: &[&str], width: usize) -> String {
-    let mut text = String::new();
-    let mut line = format!("{label:<23}");
-    for (index, word) in names.iter().enumerate() {
-        let last = index + 1 == names.len();
-        let word = if last { (*word).to_owned() } else { format!("{word},") };
-        if line.len() + word.len() > width {
-            text.push_str(line.trim_end());
-            text.push('\n');
-            line = " ".repeat(23);
-        }
-        line.push_str(&word);
-        line.push(' ');
-    }
-    format!("{text}{}\n", line.trim_end())
+    let listed = |label: &str, names: &[&str]| {
+        behind(&format!("{label:<23}"), &names.join(", "), 23, width) + "\n"
+    };
+    text + &listed("features:", features) + &listed("DNS providers:", &dns01::names())
 }
 
 /// This build, and each directory and setting with its origin.
@@ -222,21 +208,6 @@ const FEATURES: &[&str] =
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_list_is_broken_between_words() {
-        let indent = " ".repeat(23);
-        let names: Vec<String> = (0..20).map(|n| format!("word-{n:02}")).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let expected = format!(
-            "names:                 word-00, word-01, word-02, word-03, word-04, word-05, word-06, \
-             word-07,\n\
-             {indent}word-08, word-09, word-10, word-11, word-12, word-13, word-14, word-15,\n\
-             {indent}word-16, word-17, word-18, word-19\n"
-        );
-        assert_eq!(listed("names:", &names, 100), expected);
-        assert_eq!(listed("names:", &["none"], 100), "names:                 none\n");
-    }
 
     #[test]
     fn the_providers_of_this_build_are_those_that_a_solver_can_name() {

@@ -40,10 +40,10 @@ pub fn any() -> Value {
 /// The schema of one kind.
 pub fn of(kind: Kind) -> Value {
     let mut schema = strict(object_of(kind));
-    if let Some(fields) = schema.as_object_mut() {
-        if matches!(kind, Kind::Issuer | Kind::ClusterIssuer) {
-            fields.insert("definitions".to_owned(), shared().into());
-        }
+    if let Some(fields) = schema.as_object_mut()
+        && matches!(kind, Kind::Issuer | Kind::ClusterIssuer)
+    {
+        fields.insert("definitions".to_owned(), shared().into());
     }
     named(schema, &kind.name().to_ascii_lowercase())
 }
@@ -255,30 +255,21 @@ fn enumeration(choices: Choices) -> Value {
 /// Any annotations, but of certctl's own only those that there are.
 fn annotations(kind: Kind) -> Value {
     let text = json!({ "type": "string" });
-    let mut properties = Map::new();
-    if kind != Kind::Secret {
-        for field in table::section("Annotations") {
-            properties.insert(
-                key_of(field.path).to_owned(),
-                json!({ "type": "string", "description": field.rule }),
-            );
-        }
+    if kind == Kind::Secret {
+        return json!({ "type": "object", "additionalProperties": text });
     }
-    let mut schema = json!({
+    let own = || table::section("Annotations").iter();
+    let property = |field: &Field| {
+        let schema = json!({ "type": "string", "description": field.rule });
+        (key_of(field.path).to_owned(), schema)
+    };
+    let known: Vec<&str> = own().map(|field| key_of(field.path)).collect();
+    json!({
         "type": "object",
-        "properties": properties,
+        "properties": own().map(property).collect::<Map<_, _>>(),
         "additionalProperties": text,
-    });
-    if kind != Kind::Secret
-        && let Some(object) = schema.as_object_mut()
-    {
-        let known: Vec<&str> =
-            table::section("Annotations").iter().map(|field| key_of(field.path)).collect();
-        let is_ours = json!({ "pattern": "^certctl/" });
-        let names = json!({ "if": is_ours, "then": { "enum": known } });
-        object.insert("propertyNames".to_owned(), names);
-    }
-    schema
+        "propertyNames": { "if": { "pattern": "^certctl/" }, "then": { "enum": known } },
+    })
 }
 
 /// Where the schema of an Issuer has that of a webhook.

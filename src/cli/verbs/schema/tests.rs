@@ -181,8 +181,8 @@ fn a_webhook_of_certctl_names_a_provider_with_the_fields_of_that() {
         let example: Value = serde_yaml::from_str(&provider.entry("")).unwrap();
         let webhook = &example[0]["dns01"]["webhook"];
         assert_eq!(mistakes(&any(), &issuer(webhook)), [""; 0], "{webhook:#}");
-        let more = of("certctl", provider.name, &json!({ "colour": "red" }));
-        assert_ne!(more, [""; 0], "{}", provider.name);
+        let coloured = of("certctl", provider.name, &json!({ "colour": "red" }));
+        assert_ne!(coloured, [""; 0], "{}", provider.name);
     }
     assert_eq!(of("acme.example.com", "mine", &json!({ "a": 1 })), [""; 0]);
     assert_eq!(of("certctl", "exec", &json!({ "command": "a" })), [""; 0]);

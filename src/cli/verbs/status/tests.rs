@@ -15,9 +15,9 @@ use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
 use crate::controller::alert;
 use crate::resource::{
-    AuthorizationState, Cause, ChallengeFailure, ChallengeState, DeployTarget, Deployment, Doing,
-    EndedChallenge, FailedOrder, Failure, FailureClass, OrderPhase, Phase, Problem, ReasonSource,
-    Revocation, RevocationReason,
+    AuthorizationState, Cause, ChallengeFailure, ChallengeState, ConditionStatus, ConditionType,
+    DeployTarget, Deployment, Doing, EndedChallenge, FailedOrder, Failure, FailureClass,
+    OrderPhase, Phase, Problem, ReasonSource, Revocation, RevocationReason,
 };
 use crate::workspace::Blocked;
 use crate::workspace::outlook::State;
@@ -541,6 +541,26 @@ fn a_lost_certificate_without_requests_is_still_in_the_json() {
         json!({ "secretName": "web-tls", "issuerRef": { "name": "", "kind": "Issuer" } })
     );
     assert_eq!(found["metadata"]["annotations"]["status.certctl/verdict"], "NO MANIFEST");
+}
+
+#[test]
+fn a_failure_stands_in_the_message_of_ready_and_is_not_told_twice() {
+    let mut view = failed();
+    let found = |view: &CertificateView| {
+        let text = certificates(from_ref(view), Extent::Whole, &scene(Format::Json)).unwrap();
+        let object: Value = text.parse().unwrap();
+        let conditions = object["status"]["conditions"].as_array().unwrap().clone();
+        let ready = conditions.into_iter().find(|condition| condition["type"] == "Ready").unwrap();
+        let note = object["metadata"]["annotations"].get("status.certctl/last-failure").cloned();
+        (ready["message"].as_str().unwrap().to_owned(), note)
+    };
+    let why = view.failure().unwrap().to_string();
+    let is_current = "Certificate is up to date and has not expired".to_owned();
+    assert_eq!(found(&view), (is_current, Some(json!(why))));
+    let conditions = &mut view.record.as_mut().unwrap().status.conditions;
+    let ready = conditions.iter_mut().find(|one| one.kind == ConditionType::Ready).unwrap();
+    ready.status = ConditionStatus::False;
+    assert_eq!(found(&view), (why, None));
 }
 
 /// What the table and the summary say of what comes next.
