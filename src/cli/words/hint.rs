@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
 use crate::resource::NamespacedName;
 
 /// What to do next.
@@ -44,13 +42,9 @@ impl Hint {
 
     /// What was probably meant by a word of the line.
     pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
-        Self::Text(format!("{} instead of `{word}`", any(by)))
+        let by: Vec<String> = by.iter().map(|one| format!("`{one}`")).collect();
+        Self::Text(format!("{} instead of `{word}`", by.join(" or ")))
     }
-}
-
-/// Any of these.
-fn any(of: &[String]) -> String {
-    of.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(" or ")
 }
 
 impl fmt::Display for Hint {
@@ -65,13 +59,6 @@ impl fmt::Display for Hint {
                 f.write_str(&lines.iter().map(line).collect::<Vec<_>>().join("\n"))
             }
         }
-    }
-}
-
-/// As its text.
-impl Serialize for Hint {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 
