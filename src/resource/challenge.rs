@@ -228,8 +228,8 @@ impl Challenge {
     pub fn was_refused(&self) -> bool {
         let is_next =
             matches!(self.phase(), Some(Phase::Queued | Phase::Requeued | Phase::Presenting));
-        let is_told = self.reason_source == ReasonSource::Other && !self.reason.is_empty();
-        is_next && is_told && self.presented.at.is_none() && !self.presented.is_owed
+        let is_explained = self.reason_source == ReasonSource::Other && !self.reason.is_empty();
+        is_next && is_explained && self.presented.at.is_none() && !self.presented.is_owed
     }
 
     /// Replaces the message for users.

@@ -235,7 +235,7 @@ impl CertificateView {
     }
 
     /// The challenge of the order in progress whose presentation was refused, so that nothing is there
-    /// to be cleaned up: a retry fails the same way until somebody acts.
+    /// to be cleaned up: a retry fails the same way until the operator acts.
     pub fn refused_challenge(&self) -> Option<&Challenge> {
         self.order_moved_at()?;
         self.order()?.challenges.iter().find(|challenge| challenge.was_refused())

@@ -8,7 +8,7 @@ use super::time;
 use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
-/// As the column NEXT has it: a date, `next run`, or `you`, where nothing happens until somebody acts.
+/// As the column NEXT has it: a date, `next run`, or `you`, where nothing happens until the operator acts.
 pub(in crate::cli) fn cell(view: &CertificateView, scene: &Scene) -> String {
     match view.outlook.when {
         When::Never if view.outlook.state.is_well() => "never".to_owned(),

@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Whether somebody has to act: neither the next run nor the CA puts it right.
+    /// Whether the operator has to act: neither the next run nor the CA puts it right.
     pub(in crate::cli) fn needs_a_person(self, view: &CertificateView) -> bool {
         match self {
             Self::Expired

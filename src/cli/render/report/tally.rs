@@ -18,11 +18,11 @@ pub(crate) fn tally(reports: &[Report], invalid: usize, took: Duration) -> Optio
 /// How many of each of these words there are.
 pub(crate) fn counts(words: &[&str]) -> Vec<String> {
     let count = |word: &&str| words.iter().filter(|one| *one == word).count();
-    let counts = WORDS.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
+    let counts = ENDINGS.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);
     counts.map(|(count, word)| format!("{count} {word}")).collect()
 }
 
-const WORDS: [&str; 9] = [
+const ENDINGS: [&str; 9] = [
     "issued",
     "rewritten",
     "not deployed",

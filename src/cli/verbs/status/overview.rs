@@ -104,8 +104,8 @@ impl Overview {
         match states.len() {
             0 | 1 => text,
             all => {
-                let more = if all > most { "; all: certctl status" } else { "" };
-                text + "\n" + &wrap(&(totals(&states) + more), "", scene.columns())
+                let end = if all > most { "; all: certctl status" } else { "" };
+                text + "\n" + &wrap(&(totals(&states) + end), "", scene.columns())
             }
         }
     }
