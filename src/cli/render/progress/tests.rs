@@ -273,7 +273,7 @@ fn of_hundreds_a_few_have_lines_and_all_are_counted() {
     // A finished certificate gives its line to the next one.
     progress.ended(&failed("n3"));
     progress.ended(&unchanged("n50"));
-    let locked = engine::Ending::Locked { holder: "another".to_owned() };
+    let locked = Ending::Locked { holder: "another".to_owned() };
     progress.ended(&Ended::new(name("n150"), locked));
     progress.stage(&name("n99"), "self-check");
     let text = "n0   - order\nn1   - order\nn2   - order\nn4   - order\nn5   - order\n\
