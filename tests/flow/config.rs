@@ -102,7 +102,7 @@ fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
         (&["completion", "bash"][..], "# Completion for bash"),
         (&["man"], ".TH certctl 1"),
         (&["--help"], "Issues and renews the TLS certificates"),
-        (&["issue", "--help"], "Issue or renew"),
+        (&["issue", "--help"], "Issue and renew"),
         (&["--version"], "certctl "),
         (&["schema"], "{"),
         (&["explain", "certificate"], "KIND:"),

@@ -202,7 +202,7 @@ fn words_and_files_that_make_no_sense_are_refused() {
     let with = |file, more: &[&'static str]| [&from(file), more].concat();
     for (words, code, said) in [
         (vec!["create", "certificaterequest", "once"], 2, "--from-certificate-file"),
-        (vec!["create", "cr", "a b", "--from-certificate-file", "two.yaml"], 2, "is no name"),
+        (vec!["create", "cr", "a b", "--from-certificate-file", "two.yaml"], 2, "is not a name"),
         (from("absent.yaml"), 3, "absent.yaml"),
         (from("broken.yaml"), 3, "broken.yaml"),
         (from("none.yaml"), 3, "has 0 Certificates"),
@@ -259,7 +259,7 @@ fn a_manifest_that_is_there_stays_and_the_same_one_is_no_error() {
         assert_eq!((printed.stdout, printed.stderr), (there.clone(), String::new()));
         // Whether the folder is named or not.
         for words in [words.clone(), [&words[..], &["--into", &folder]].concat()] {
-            world.run(&words).ends_in(0).says("is there already, and the same\n");
+            world.run(&words).ends_in(0).says("already exists with the same content\n");
         }
         let changed = there + "# mine\n";
         world.write(&format!("config/{file}"), &changed);
@@ -270,7 +270,7 @@ fn a_manifest_that_is_there_stays_and_the_same_one_is_no_error() {
     // Of several CAs, none is taken that was not named.
     let words = ["create", "certificate", "www.example.test", "--name", "other"];
     let run = world.run(&words).ends_in(2).says("which Issuer? The manifests have letsencrypt, ca");
-    run.says("the same with --issuer letsencrypt or --issuer ca");
+    run.says("add --issuer letsencrypt or --issuer ca");
     let mistyped = [&words[..], &["--issuer", "ac"]].concat();
     world.run(&mistyped).ends_in(3).says("issuer `ac` not found").says("there is `letsencrypt`");
 }
@@ -360,7 +360,7 @@ fn a_second_certificate_for_the_same_names_is_said() {
         let words = ["create", "certificate", of, "--name", name];
         world.run(&words).ends_in(0).stderr
     };
-    let same = format!("warning: Certificate web in {folder}/web.yaml has these names, too; ");
+    let same = format!("warning: Certificate web in {folder}/web.yaml also has these names; ");
     assert!(made("second", "WEB.example.test").starts_with(&same));
     assert!(!made("third", "other.example.test").contains("same names"));
 }
@@ -471,7 +471,7 @@ fn what_cannot_be_a_webroot_is_refused() {
     let world = World::prepared(&[]);
     let page = world.write("www/index.html", "").display().to_string();
     let below = world.path("www/.well-known/acme-challenge/").display().to_string();
-    for (webroot, why) in [(&page, "this is a file"), (&below, "this is below a webroot: ")] {
+    for (webroot, why) in [(&page, "this is a file"), (&below, "this is below a webroot; ")] {
         let words = ["create", "certificate", "www.example.test", "--webroot", webroot];
         world.run(&words).ends_in(3).says(why).says("; nothing was written\n");
     }

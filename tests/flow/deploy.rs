@@ -149,7 +149,7 @@ fn a_failed_step_that_is_no_longer_asked_for_is_not_pending() {
     world.prepare(&[web]);
     world.run(&["issue"]).ends_in(0);
     let status = world.run(&["status", "--exit-code"]).ends_in(0);
-    assert!(status.stdout.contains(" READY "), "{}", status.stdout);
+    assert!(status.stdout.contains("READY    web "), "{}", status.stdout);
 }
 
 #[test]

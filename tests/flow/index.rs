@@ -590,8 +590,8 @@ fn status_sees_each_change() {
         let twin = twin.indexed();
         change(&twin);
         let Run { stdout, stderr, .. } = twin.run(&["status"]);
-        let row = stdout.lines().find(|line| line.starts_with("web ")).unwrap_or_default();
-        assert!(row.contains(&format!(" {word} ")), "{what}: {row}\n{stdout}{stderr}");
+        let row = stdout.lines().find(|line| line.contains(" web ")).unwrap_or_default();
+        assert!(row.starts_with(&format!("{word} ")), "{what}: {row}\n{stdout}{stderr}");
     }
 }
 
@@ -751,16 +751,12 @@ fn the_last_run_is_the_newest_of_the_index_and_the_log_of_issuances() {
     };
     let log = world.path("state/issuance.log");
     at(&log, "2099-02-03T04:05:00Z");
-    for words in [&["doctor", "--offline"][..], &[]] {
-        let page = world.run(words).ends_in(0).stdout;
-        let last = page
-            .lines()
-            .find(|line| ["last run", "last change"].iter().any(|is| line.contains(is)))
-            .unwrap();
-        assert!(last.contains("2099-02-03 04:05"), "{page}");
-    }
+    let doctor = || world.run(&["doctor", "--offline"]).ends_in(0).stdout;
+    let page = doctor();
+    let last = page.lines().find(|line| line.contains("last run")).unwrap();
+    assert!(last.contains("2099-02-03 04:05"), "{page}");
     at(&log, "2001-02-03T04:05:00Z");
-    let page = world.run(&[]).ends_in(0).stdout;
+    let page = doctor();
     assert!(!page.contains("2099-") && !page.contains("2001-"), "{page}");
 }
 

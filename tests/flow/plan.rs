@@ -313,7 +313,7 @@ fn a_port_that_a_later_run_would_not_get_is_a_warning() {
     world.write_program("config/hooks.d/install", "#!/bin/sh\n");
     world.prepare(&[CertificateYaml::new("web").annotation("certctl/deploy-hook", "install")]);
     let run = world.run(&["plan", "--http01-listen", &address]).ends_in(0);
-    assert!(run.stdout.contains("web    deploy"), "{}", run.stdout);
+    assert!(run.stdout.contains("deploy   web"), "{}", run.stdout);
     run.says("warning: HTTP-01: ");
 }
 

@@ -264,7 +264,7 @@ fn revoked_for_good_nothing_is_issued_until_renew() {
     named.says("certctl renew web");
     let plan = world.run(&["plan"]).ends_in(0).stdout;
     for part in [
-        "nothing   revoked, not replaced",
+        "nothing   web    ca       -      revoked, not replaced",
         &format!("  why       {why}\n  replace   certctl renew web\n"),
         "\n1 revoked and not replaced\n",
     ] {

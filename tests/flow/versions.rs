@@ -39,7 +39,7 @@ fn a_record_that_cannot_be_read_may_be_removed_as_status_says() {
         let told = if is_newer {
             ["or remove it, and certctl issue adopts", "Next attempt: never"]
         } else {
-            ["the next run of certctl issue renames this file", "Next attempt: the next run"]
+            ["the next run renames this file", "Next attempt: the next run"]
         };
         assert!(told.iter().all(|told| page.contains(told)), "{page}");
         fs::remove_file(&path).unwrap();

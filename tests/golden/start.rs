@@ -187,7 +187,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
     let (mistyped, out) = (path("confgi"), path("out"));
     let mut asked = [
         ("DNS names", "\n"),
-        ("is needed", "a_b.example.test\n"),
+        ("enter an answer", "a_b.example.test\n"),
         ("a_b.example.test", "https://web.example.test/a\n"),
         ("is a URL", "web.example.test www.example.test\n"),
         ("CA: letsencrypt", "acme\n"),
@@ -198,11 +198,11 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("in that file", &of_none),
         ("any valid certificates", &right),
         ("How to validate", "cloudfare\n"),
-        ("not one of these", "relative/folder\n"),
+        ("none of the choices", "relative/folder\n"),
         ("absolute path", "http\n"),
         ("Server to reload", "bad name\n"),
         ("not the name of a program", "later\n"),
-        ("is not there yet", "nginx\n"),
+        ("does not exist", "nginx\n"),
         ("Folder from", "relative\n"),
         ("absolute", &mistyped),
         ("did you mean", &out),
@@ -220,11 +220,11 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         &mut scene,
         &[
             ("DNS names", "web.example.test\n"),
-            ("is there already", "WEB.example.test other.example.test\n"),
-            ("is there already", "other.example.test\n"),
+            ("already exists", "WEB.example.test other.example.test\n"),
+            ("already exists", "other.example.test\n"),
             ("CA: ca", &alone),
             ("How to validate", "rfc2136\n"),
-            ("make an Issuer first", "http\n"),
+            ("create an Issuer first", "http\n"),
             ("Server to reload", "\n"),
             ("Folder from", "\n"),
             ("issue the certificate now?", "later\n"),
@@ -273,7 +273,7 @@ fn create_shows_that_it_works_while_it_looks_up_a_name() {
     let address = silent.local_addr().unwrap();
     let mut watched = scene.watch(&format!("certctl create --resolver {address}"));
     watched.answer("DNS names", "web.example.test\n");
-    watched.sees("looking up the names, and who has port 80");
+    watched.sees("looking up the names and checking port 80");
     drop(watched);
     scene.dismissed();
 }

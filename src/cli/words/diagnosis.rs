@@ -16,7 +16,7 @@ use crate::engine::ports::DamageCourse;
 use crate::resource::dns01::record_name;
 use crate::resource::{
     CaFailure, CaFault, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure, FailureClass,
-    Fix, NamespacedName, Order, Phase, Problem, SolverKind, challenge_url, escape,
+    Fix, NamespacedName, Order, Phase, Presence, Problem, challenge_url, escape,
 };
 
 /// A root cause, and what follows from it. Line ends in foreign text are escaped.
@@ -288,13 +288,11 @@ impl Diagnosis {
 /// Where the response to a challenge is queried.
 fn place_of(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
-    match &spec.kind {
-        ChallengeType::Http01 => challenge_url(&spec.identifier, &spec.token),
-        ChallengeType::Dns01 => match (&challenge.presented.target, &spec.solver.kind) {
-            (Some(target), SolverKind::Dns01(_) | SolverKind::Http01(_)) => target.to_string(),
-            (None, _) => format!("TXT {}", record_name(&spec.identifier)),
-        },
-        ChallengeType::Other(_) => String::new(),
+    match (spec.kind.method().map(|method| method.presence), &challenge.presented.target) {
+        (Some(Presence::Served), _) => challenge_url(&spec.identifier, &spec.token),
+        (Some(Presence::Record), Some(target)) => target.to_string(),
+        (Some(Presence::Record), None) => format!("TXT {}", record_name(&spec.identifier)),
+        (None, _) => String::new(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use crate::resource::dns01::record_name;
 use crate::resource::{
-    Challenge, ChallengeType, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
-    SolverKind, challenge_url, escape,
+    Challenge, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase, Presence,
+    challenge_url, escape,
 };
 use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;
@@ -107,17 +107,14 @@ pub(in crate::cli) fn owed(view: &CertificateView) -> Vec<String> {
 /// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
 fn trace(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
-    match &spec.kind {
-        ChallengeType::Http01 => challenge_url(&spec.identifier, &escape(&spec.token)),
-        ChallengeType::Dns01 => {
+    match spec.kind.method().map(|method| method.presence) {
+        Some(Presence::Served) => challenge_url(&spec.identifier, &escape(&spec.token)),
+        Some(Presence::Record) => {
             let value = txt_value(&spec.key);
-            let place = match &spec.solver.kind {
-                SolverKind::Dns01(dns01) => written_at(dns01),
-                SolverKind::Http01(_) => String::new(),
-            };
+            let place = spec.solver.dns01().map(written_at).unwrap_or_default();
             format!("TXT {} \"{value}\"{place}", record_name(&spec.identifier))
         }
-        ChallengeType::Other(word) => format!("{} for {}", escape(word), spec.identifier),
+        None => format!("{} for {}", escape(spec.kind.as_str()), spec.identifier),
     }
 }
 

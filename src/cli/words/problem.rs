@@ -5,7 +5,7 @@
 //! the cause; then the remedy, if a person can do something. The first row that fits applies.
 
 use super::hint::short;
-use crate::resource::{ChallengeType, Check, Fix, NamespacedName, Schedule};
+use crate::resource::{ChallengeType, Check, Fix, NamespacedName, Presence, Schedule};
 
 /// What failed.
 #[derive(Clone, Debug, Default)]
@@ -73,11 +73,11 @@ impl Subject<'_> {
 
 /// What diagnoses a challenge of this type.
 pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<Fix> {
-    match proof {
-        ChallengeType::Http01 => Some(Fix::Check(Check::Http(name.to_owned()))),
-        ChallengeType::Dns01 => Some(Fix::Check(Check::Dns(name.to_owned()))),
-        ChallengeType::Other(_) => None,
-    }
+    let check = match proof.method()?.presence {
+        Presence::Served => Check::Http(name.to_owned()),
+        Presence::Record => Check::Dns(name.to_owned()),
+    };
+    Some(Fix::Check(check))
 }
 
 /// What diagnoses the CA of an issuer.

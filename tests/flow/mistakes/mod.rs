@@ -122,7 +122,7 @@ fn an_issuer_of_a_new_certificate_has_a_typing_error() {
     let words = ["create", "certificate", "www.example.test", "--issuer", "compnay", "--into"];
     let run = world.run(&[&words[..], &[&config]].concat()).ends_in(3).says("nothing was written");
     assert!(!world.path("config/certificate-www.example.test.yaml").exists());
-    run.says("  try: did you mean `company` (");
+    run.says("  try: did you mean `company`?");
     let words = ["create", "certificate", "www.example.test", "--issuer", "company", "--into"];
     let words = [&words[..], &[&config]].concat();
     world.run(&words).ends_in(0);

@@ -3,7 +3,7 @@
 use crate::engine::Task;
 use crate::engine::inputs::{names_of, solver_for};
 use crate::manifest::Loaded;
-use crate::resource::{Certificate, Identifier, Issuer, Settings, SolverKind};
+use crate::resource::{Certificate, Identifier, Issuer, Settings};
 use crate::workspace::issuer_of;
 
 /// See the module.
@@ -42,10 +42,7 @@ impl<'a> Use<'a> {
     pub(in crate::cli) fn over_http(&self) -> Vec<Identifier> {
         let is_http = |name: &Identifier| {
             let solver = solver_for(self.issuer, self.certificate, name);
-            solver.is_some_and(|solver| match &solver.kind {
-                SolverKind::Http01(_) => true,
-                SolverKind::Dns01(_) => false,
-            })
+            solver.is_some_and(|solver| solver.challenge_type().is_served())
         };
         names_of(self.certificate).into_iter().filter(is_http).collect()
     }

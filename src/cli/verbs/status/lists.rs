@@ -10,9 +10,7 @@ use crate::cli::words::order::{identifier, type_word};
 use crate::cli::render::document::{self, Listed};
 use crate::cli::render::output::Paint;
 use crate::cli::words::time::{self, length};
-use crate::resource::{
-    CertificateRequest, Challenge, ChallengeState, ConditionType, Order, SolverKind,
-};
+use crate::resource::{CertificateRequest, Challenge, ChallengeState, ConditionType, Order};
 use crate::workspace::view::{CertificateView, IssuerView};
 
 /// Issuers; `wide` adds the account.
@@ -34,10 +32,11 @@ pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> Strin
             } else {
                 Cell::from(&issuer.acme.server)
             };
-            let solvers = issuer.acme.solvers.iter().map(|solver| match solver.kind {
-                SolverKind::Http01(_) => "http01",
-                SolverKind::Dns01(_) => "dns01",
-            });
+            let solvers = issuer
+                .acme
+                .solvers
+                .iter()
+                .map(|solver| if solver.dns01().is_some() { "dns01" } else { "http01" });
             let mut row = vec![
                 Cell::from(&issuer.metadata.namespace),
                 Cell::from(&issuer.metadata.name),

@@ -2,7 +2,7 @@
 
 use crate::cli::words::count::first_names;
 use crate::engine::inputs::{names_of, solver_for};
-use crate::resource::{Settings, SolverKind};
+use crate::resource::Settings;
 use crate::workspace::view::CertificateView;
 
 /// Each way, with the names that are validated so where there are several; nothing of a certificate whose
@@ -17,9 +17,9 @@ pub(super) fn ways(view: &CertificateView, most: usize) -> Vec<String> {
         let solver = solver_for(issuer, certificate, &name);
         let way = solver.map_or_else(
             || "no solver of the Issuer".to_owned(),
-            |solver| match &solver.kind {
-                SolverKind::Http01(_) => over_http(&settings),
-                SolverKind::Dns01(dns01) => format!("DNS-01, {}", dns01.provider.name()),
+            |solver| match solver.dns01() {
+                None => over_http(&settings),
+                Some(dns01) => format!("DNS-01, {}", dns01.provider.name()),
             },
         );
         let name = name.to_string();
