@@ -72,7 +72,7 @@ impl Shell {
     }
 
     /// Number of columns of a line on stdout.
-    pub(crate) fn columns(&self) -> usize {
+    pub(crate) fn columns() -> usize {
         columns_of_stdout().unwrap_or(usize::MAX)
     }
 
@@ -80,7 +80,7 @@ impl Shell {
     pub(crate) fn page(&mut self, text: impl Into<Text>) -> std::io::Result<()> {
         let text = text.into();
         self.output.note_commands(&text);
-        self.output.data(&text.lines(self.output.data_has_color(), self.columns()))
+        self.output.data(&text.lines(self.output.data_has_color(), Self::columns()))
     }
 
     /// The settings of the workspace, from flags, variables and `config.toml`.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use certctl::store::atomic;
 use serde_json::Value;
 
 use crate::support::fixture::{NOW, WORLD, copied, fixture};
@@ -121,7 +122,7 @@ fn the_status_of_a_stored_state_is_what_it_was_and_writes_nothing() {
             let parsed = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
             holds_all(&parsed(&said), &parsed(&recorded), "");
         } else if std::env::var_os("CERTCTL_REGENERATE").is_some() {
-            fs::write(fixture().join(file), said).unwrap();
+            atomic::write(&fixture().join(file), said.as_bytes(), 0o644).unwrap();
         } else {
             assert_eq!(said, recorded, "{words:?}");
         }

@@ -3,6 +3,7 @@
 //! Contract: read-only, and ends in 0 whatever is found. The page is short for any number of
 //! certificates.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 
@@ -59,7 +60,7 @@ pub(in crate::cli) fn start_page(shell: &mut Shell) -> Result<Vec<Ending>, CliEr
     };
     text += &["\n", &Paint::Bold.on("Next:", scene.color), "\n"].concat();
     for (command, what) in steps {
-        text += &format!("  {command:LONGEST$}   # {what}\n");
+        let _ = writeln!(text, "  {command:LONGEST$}   # {what}");
     }
     shell.output.data(&text)?;
     shell.output.name_commands();
@@ -141,7 +142,7 @@ fn denied(shell: &Shell, places: &str) -> Page {
         None => ("This user".to_owned(), folders::as_root(shell, "")),
     };
     let text = format!("{reader} has no permission to read certctl's files: {places}");
-    (wrap(&text, "", shell.columns()), vec![(command, "look again")])
+    (wrap(&text, "", Shell::columns()), vec![(command, "look again")])
 }
 
 /// The page of a folder without a Certificate.
@@ -154,13 +155,13 @@ fn nothing(shell: &Shell, places: &str) -> Page {
                  commands of this user do not read."
             );
             return (
-                wrap(&text, "", shell.columns()),
+                wrap(&text, "", Shell::columns()),
                 vec![(folders::sudo(""), "look there"), create],
             );
         }
         None => (format!("No certificate yet: {places}"), "certctl --help".to_owned()),
     };
-    (wrap(&text, "", shell.columns()), vec![create, (other, "lists the verbs")])
+    (wrap(&text, "", Shell::columns()), vec![create, (other, "lists the verbs")])
 }
 
 /// At most two.

@@ -100,7 +100,7 @@ fn text(shell: &Shell) -> String {
         text = format!("{text}  {name:<34} {value} ({origin})\n");
     }
     let features = if FEATURES.is_empty() { &["none"] } else { FEATURES };
-    let width = shell.columns().min(100);
+    let width = Shell::columns().min(100);
     let listed = |label: &str, names: &[&str]| {
         behind(&format!("{label:<23}"), &names.join(", "), 23, width) + "\n"
     };

@@ -154,7 +154,7 @@ pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<Vec<Endin
         };
         let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
         let is_unread = folders::unread(shell).is_some();
-        shell.output.data(&render(&report, &subject, format, is_unread, shell.columns())?)?;
+        shell.output.data(&render(&report, &subject, format, is_unread, Shell::columns())?)?;
         if let Source::Server { .. } = &source
             && is_unread
         {

@@ -127,7 +127,7 @@ fn json_of(value: &DeValue<'_>) -> Value {
         DeValue::Boolean(is) => (*is).into(),
         DeValue::String(text) => text.as_ref().into(),
         DeValue::Array(items) => items.iter().map(|item| json_of(item.get_ref())).collect(),
-        other => panic!("{other:?}"),
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => panic!("{value:?}"),
     }
 }
 

@@ -120,11 +120,11 @@ impl Lines {
             let at = scene.time(back.done_at.unwrap_or(back.requested_at));
             self.add("Rolled back", format!("from revision {} to {} at {at}", back.from, back.to));
         }
-        self.names("Names", view.names());
+        self.names("Names", &view.names());
         // An edit is not in the certificate before it is issued.
         let missing = view.names_not_issued();
         if !missing.is_empty() {
-            self.names("  Not issued", missing);
+            self.names("  Not issued", &missing);
         }
         self.add("Issuer", issuer(view, scene));
         // A failure says it, and needs the room.
@@ -169,8 +169,8 @@ impl Lines {
         self.value(&label, or_none(value.as_ref()));
     }
 
-    fn names(&mut self, label: &str, names: Vec<String>) {
-        self.add(label, escape(&first_names(&names, self.most)));
+    fn names(&mut self, label: &str, names: &[String]) {
+        self.add(label, escape(&first_names(names, self.most)));
     }
 
     /// A few of several values, one a line; nothing where there is none.

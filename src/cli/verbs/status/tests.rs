@@ -577,16 +577,15 @@ fn the_table_and_the_summary_agree_on_what_comes_next() {
     let pending = CertificateView { record: None, leaf: None, renewal_time: None, ..ready() };
     let undeployed = CertificateView { lost_output: Some("output: gone".into()), ..ready() };
     let later = "not before 2026-11-21 05:00 CET, in 48m";
-    for (what, view, cell, sentence) in [
-        ("waiting", waiting(), "next run", run),
-        ("pending", pending, "next run", run),
-        ("pending deploy", undeployed, "next run", run),
-        ("deferred", deferred(), "retry in 48m", later),
-        ("revoked", revoked(), "next run", run),
-        ("without a manifest", no_manifest(), "you", "never"),
-    ] {
-        assert_eq!(next_of(&view), (cell.to_owned(), sentence.to_owned()), "{what}");
-    }
+    let agree = |what: &str, view: &CertificateView, cell: &str, sentence: &str| {
+        assert_eq!(next_of(view), (cell.to_owned(), sentence.to_owned()), "{what}");
+    };
+    agree("waiting", &waiting(), "next run", run);
+    agree("pending", &pending, "next run", run);
+    agree("pending deploy", &undeployed, "next run", run);
+    agree("deferred", &deferred(), "retry in 48m", later);
+    agree("revoked", &revoked(), "next run", run);
+    agree("without a manifest", &no_manifest(), "you", "never");
 }
 
 /// Refused by the CA three times, and stopped by this host since.
