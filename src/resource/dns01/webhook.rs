@@ -5,7 +5,7 @@ use crate::resource::SOLVER_GROUP;
 use super::settings::settings;
 
 settings! {
-    /// A provider that cert-manager lacks, or a program of yours: see certctl-hooks(7).
+    /// A provider that cert-manager lacks, or your own program: see certctl-hooks(7).
     Webhook {
         required {
             /// certctl, or a folder of solvers.d.
