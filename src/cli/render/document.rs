@@ -22,7 +22,7 @@ pub(crate) trait Document: Serialize + JsonSchema {
     const KIND: &'static str;
     /// `apiVersion`.
     const API_VERSION: &'static str;
-    /// What it is, for the schema.
+    /// Description of the document, for the schema.
     const ABOUT: &'static str;
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Items<'a, T> {
     pub(crate) items: &'a [T],
 }
 
-/// As YAML with -o yaml, else as JSON.
+/// Formats the document as YAML with -o yaml, else as JSON.
 pub(crate) fn text<T: Document>(document: &T, format: Format) -> serde_json::Result<String> {
     encoded(&Object(document), format)
 }
@@ -129,7 +129,7 @@ impl Listed {
         }
     }
 
-    /// What stands before and behind the items.
+    /// Text before and behind the items.
     fn frame<T: Serialize>(&self) -> serde_json::Result<(String, String)>
     where
         for<'a> Items<'a, T>: Document,

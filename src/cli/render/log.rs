@@ -49,7 +49,7 @@ pub fn start(
     Ok(())
 }
 
-/// How the lines are formatted.
+/// Format of the lines.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     format: LogFormat,
@@ -125,7 +125,7 @@ fn filter(
         .map_err(|error| LogError::Filter { text: directives.to_owned(), why: error.to_string() })
 }
 
-/// Why the log cannot start.
+/// Reason why the log cannot start.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LogError {
     /// Not a list of directives.
@@ -133,7 +133,7 @@ pub enum LogError {
     Filter {
         /// The filter.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the filter.
         why: String,
     },
     /// Not Unicode.

@@ -48,7 +48,7 @@ impl Level {
 /// A message on stderr.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// As people read it; may have several lines.
+    /// Text for people, which may have several lines.
     pub text: Text,
     pub(in crate::cli) level: Level,
     line: String,
@@ -138,7 +138,7 @@ impl Message {
     }
 }
 
-/// What is wrong in a file, as a command for GitHub's workflow runner.
+/// Formats a mistake in a file as a command for GitHub's workflow runner.
 /// <https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands>
 pub fn annotation(diagnostic: &Diagnostic) -> String {
     let word = match diagnostic.severity {

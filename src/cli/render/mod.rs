@@ -1,4 +1,4 @@
-//! What output looks like: messages, pages, tables and documents.
+//! Formats of output: messages, pages, tables and documents.
 
 pub(in crate::cli) mod document;
 pub mod log;

@@ -35,7 +35,7 @@ pub struct Output {
     /// A person reads stderr and types on stdin.
     can_ask: bool,
     now: fn() -> Timestamp,
-    /// Whether a command to paste was printed.
+    /// True if a command to paste was printed.
     has_named_commands: Cell<bool>,
 }
 
@@ -91,7 +91,7 @@ impl Output {
         }
     }
 
-    /// Whether data was written.
+    /// Returns whether data was written.
     pub fn has_data(&self) -> bool {
         self.stdout.texts > 0
     }
@@ -108,12 +108,12 @@ impl Output {
         self.has_named_commands.set(true);
     }
 
-    /// Whether a person has read commands to paste.
+    /// Returns whether a person has read commands to paste.
     pub(crate) fn has_named_commands(&self) -> bool {
         self.has_named_commands.get() && !self.talks_json()
     }
 
-    /// Whether a message was written to stderr.
+    /// Returns whether a message was written to stderr.
     pub fn has_talked(&self) -> bool {
         self.stderr.texts > 0
     }
@@ -152,22 +152,22 @@ impl Output {
         }
     }
 
-    /// Whether lines on stderr have priorities, for systemd's journal.
+    /// Returns whether lines on stderr have priorities, for systemd's journal.
     pub fn has_priorities(&self) -> bool {
         self.has_priorities
     }
 
-    /// Whether stderr is read by a program, an object to a line.
+    /// Returns whether stderr is read by a program, an object to a line.
     pub fn talks_json(&self) -> bool {
         self.format == LogFormat::Json
     }
 
-    /// Whether stderr is read by a program that wants each place of a mistake.
+    /// Returns whether stderr is read by a program that wants each place of a mistake.
     pub fn reports_each(&self) -> bool {
         matches!(self.format, LogFormat::Json | LogFormat::Github)
     }
 
-    /// Whether stdin and stderr are terminals, so that a question gets an answer.
+    /// Returns whether stdin and stderr are terminals, so that a question gets an answer.
     pub fn can_ask(&self) -> bool {
         self.can_ask
     }
@@ -230,17 +230,17 @@ impl Output {
         drop(self.stderr.write(&text));
     }
 
-    /// Whether a person reads stderr as it is written: progress, `unchanged` lines.
+    /// Returns whether a person reads stderr as it is written: progress, `unchanged` lines.
     pub fn talks_to_terminal(&self) -> bool {
         self.stderr.is_terminal
     }
 
-    /// Whether data on stdout may be coloured.
+    /// Returns whether data on stdout may be coloured.
     pub fn data_has_color(&self) -> bool {
         self.stdout.has_color
     }
 
-    /// Whether talk on stderr may be coloured.
+    /// Returns whether talk on stderr may be coloured.
     pub fn talk_has_color(&self) -> bool {
         self.stderr.has_color
     }
@@ -254,13 +254,13 @@ pub enum Confirmation {
     Other(String),
 }
 
-/// One of the two streams.
+/// Either of the two streams.
 struct Stream {
     sink: Box<dyn Write>,
     is_terminal: bool,
     has_color: bool,
     is_closed: bool,
-    /// How many were written.
+    /// Number of texts that were written.
     texts: usize,
 }
 
@@ -338,7 +338,7 @@ impl Write for AboveLines {
     }
 }
 
-/// Whether a stream gets colours. `--color` overrides the environment; then `NO_COLOR`
+/// Returns whether a stream gets colours. `--color` overrides the environment; then `NO_COLOR`
 /// (<https://no-color.org>), `CLICOLOR_FORCE`, and last whether it is a terminal that can.
 pub fn wants_color(choice: When, is_terminal: bool, environment: &Environment) -> bool {
     match choice {
@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// What is written, for a look at it.
+    /// Written text, for a look at it.
     #[derive(Clone, Default)]
     struct Seen(std::rc::Rc<RefCell<Vec<u8>>>);
 

@@ -44,32 +44,32 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy)]
 struct Style {
     utf8: bool,
-    /// Whether they are animated and show the elapsed time.
+    /// True if they are animated and show the elapsed time.
     is_alive: bool,
 }
 
 /// The events so far.
 struct Seen {
-    /// How many certificates the run is about.
+    /// Number of certificates of the run.
     all: usize,
     /// What became of those that are over.
     over: Vec<&'static str>,
-    /// Those that are issued, which is not logged.
+    /// Certificates that are issued, which is not logged.
     issued: Vec<NamespacedName>,
-    /// How many were issued before.
+    /// Number of certificates that were issued before.
     printed: usize,
     /// The certificates that have a line, oldest first, and whether their work is over.
     shown: Vec<(NamespacedName, ProgressBar, bool)>,
     waits: Vec<Waiting>,
-    /// Those whose check failed once where it rarely does.
+    /// Certificates whose check failed once where it rarely does.
     failed_at: Vec<NamespacedName>,
-    /// Whether a wait for another run was told.
+    /// True if a wait for another run was told.
     has_queued: bool,
     /// The line that counts, below all others, when there are several certificates.
     total: Option<ProgressBar>,
 }
 
-/// Why a certificate waits.
+/// Reason for the wait of a certificate.
 struct Waiting {
     certificate: NamespacedName,
     why: String,
@@ -158,7 +158,7 @@ impl Progress {
         }
     }
 
-    /// How long a wait is not logged.
+    /// Returns the time for which a wait is not logged.
     fn patience_for(&self, wait: &Wait) -> Duration {
         match &wait.obstructed {
             Some(_) => self.patience.min(SOON),
@@ -185,7 +185,7 @@ fn remedy(wait: &Wait) -> Option<Hint> {
     check_of(kind, &escape(name)).map(Hint::from)
 }
 
-/// What a run waits for; without an identifier that `name`, in front of it, is already.
+/// Names the subject of a wait; without an identifier that `name`, in front of it, is already.
 fn awaited(what: &Awaited, name: &str) -> String {
     let of = |identifier: &Identifier, why: String| {
         let identifier = identifier.to_string();
@@ -208,7 +208,7 @@ fn awaited(what: &Awaited, name: &str) -> String {
     }
 }
 
-/// Whether there are lines. Programs do not read them, and `-q` asks for less.
+/// Returns whether there are lines. Programs do not read them, and `-q` asks for less.
 fn is_drawn(progress: When, is_quiet: bool, is_watched: bool, talks_json: bool) -> bool {
     match progress {
         When::Never => false,
@@ -234,7 +234,7 @@ impl Style {
         }
     }
 
-    /// One line: how it ended.
+    /// Describes the ending in one line.
     fn verdict(self, report: &Report) -> String {
         let (mark, word) = match report.ending {
             Ending::Issued => ("✓", "issued"),
@@ -279,8 +279,8 @@ impl Seen {
         Some(line)
     }
 
-    /// Whether it is time to print why the certificate waits: once for each reason, when it is seen
-    /// again after this time.
+    /// Returns whether it is time to print why the certificate waits: once for each reason, when it
+    /// is seen again after this time.
     fn is_time_to_explain(
         &mut self,
         certificate: &NamespacedName,
@@ -303,7 +303,8 @@ impl Seen {
         self.waits.push(Waiting { certificate, why, since: Instant::now(), is_printed });
     }
 
-    /// Whether nothing failed before that the certificate waits for: that is printed at once.
+    /// Returns whether nothing failed before that the certificate waits for: that is printed at
+    /// once.
     fn is_first_time(&mut self, certificate: &NamespacedName, why: &str) -> bool {
         if self.failed_at.contains(certificate) {
             return false;
@@ -313,7 +314,8 @@ impl Seen {
         true
     }
 
-    /// Whether the certificate waits for so long, and that was not logged, nor of many others.
+    /// Returns whether the certificate waits for so long, and that was not logged, nor of many
+    /// others.
     fn is_time_to_log(&mut self, certificate: &NamespacedName, patience: Duration) -> bool {
         let logged = self.waits.iter().filter(|wait| wait.is_printed).count();
         let patience = if logged < MOST { patience } else { Duration::MAX };
@@ -450,19 +452,19 @@ impl Observer for Progress {
     }
 }
 
-/// How long a certificate waits in silence without a terminal.
+/// Time that a certificate waits in silence without a terminal.
 const SILENCE: Duration = Duration::from_mins(1);
 /// The same where a self-check fails by what time alone rarely ends.
 const SOON: Duration = Duration::from_secs(10);
 /// The self-check intervals after which the reason of a wait is printed in full.
 const CHECKS: u32 = 2;
-/// How many certificates have a line of their own.
+/// Number of certificates that have a line each.
 const MOST: usize = 8;
-/// How often the lines are drawn in a second, at most.
+/// Number of times that the lines are drawn in a second, at most.
 const HZ: u8 = 10;
 const TICK: Duration = Duration::from_millis(120);
 
-/// How long a run waits, in words.
+/// Words the time that a run waits.
 fn longest(limit: WaitLimit) -> String {
     match limit {
         WaitLimit::Until(at) => format!("waits until {}", rfc3339(at)),

@@ -58,8 +58,8 @@ pub(crate) fn alike(reports: &[Report]) -> Vec<(&Report, Vec<&Report>)> {
     groups.into_iter().map(|(_, first, others)| (first, others)).collect()
 }
 
-/// Whether other certificates may have failed by the very same: a CA that is away, an Issuer that
-/// is missing, a port that is taken.
+/// Returns whether other certificates may have failed by the very same: a CA that is away, an
+/// Issuer that is missing, a port that is taken.
 fn is_of_many(fault: &Fault) -> bool {
     matches!(fault.class, FailureClass::Unreachable | FailureClass::Precondition)
 }
@@ -159,7 +159,7 @@ fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
         .with("class", class)
 }
 
-/// What is known of a certificate that failed or waits.
+/// Collects the known facts of a certificate that failed or waits.
 fn diagnosis(report: &Report, style: &Style) -> Option<Diagnosis> {
     let (key, details) = (report.key(), &report.details);
     let mut found = match report.ending {
@@ -255,17 +255,17 @@ pub(crate) fn message(word: &str, subject: &str, found: &Diagnosis, utf8: bool) 
     Message::new(level, Text::led_by(word, paint, body), line)
 }
 
-/// What removes a cause comes before what shows more.
+/// Sorts fixes that remove a cause before those that show more.
 fn hints(fixes: &[Fix]) -> Vec<Hint> {
     let mut hints: Vec<Hint> = fixes.iter().map(Hint::from).collect();
     hints.sort_by_key(|hint| matches!(hint, Hint::Command(_)));
     hints
 }
 
-/// As long as the longest label: `instance`.
+/// Width of the longest label: `instance`.
 const WIDTH: usize = 8;
 const LOCKED: &str = "the next run retries; --lock-timeout waits longer";
-/// Of a forced renewal that lacked something on this machine.
+/// Note on a forced renewal that lacked something on this machine.
 const NOT_REQUESTED: &str = "nothing was requested, and the certificate stays as it is";
 
 /// The message on a certificate that is issued but not deployed.
@@ -291,7 +291,7 @@ fn places(details: &Details) -> Option<Row> {
     Row::new("at", details.places.join("\n"))
 }
 
-/// What to do about it: what this machine lacks, and what the failure itself says.
+/// Lists the fixes: for the lacks of this machine, and of the failure itself.
 fn fixes(details: &Details, failure: Option<&Failure>) -> Vec<Fix> {
     let own = failure.map(|failure| failure.cause.fixes()).unwrap_or_default();
     let own = own.into_iter().filter(|fix| !details.fixes.contains(fix));
@@ -305,8 +305,8 @@ fn ends(not_after: Option<Rfc3339>, style: &Style) -> Option<Row> {
     Row::new("current", format!("{word} {}", style.time(at)))
 }
 
-/// Why a certificate waits. Of a backoff that is what the last attempt failed by, as it was told
-/// then, and of that what the CA said; of any other wait the reason of the last failure is a row.
+/// Explains a wait. For a backoff it repeats the cause of the last attempt and the CA's answer; for
+/// any other wait the reason of the last failure is a row.
 fn of_deferral(details: &Details, key: &NamespacedName) -> Diagnosis {
     let last = details.evidence.last_failure.as_ref();
     let is_limited = is_limited(details, last);
@@ -326,7 +326,7 @@ fn of_deferral(details: &Details, key: &NamespacedName) -> Diagnosis {
     Diagnosis { fixes, ..found }
 }
 
-/// Whether it waits for a rate limit of the CA, published or not.
+/// Returns whether it waits for a rate limit of the CA, published or not.
 fn is_limited(details: &Details, failure: Option<&Failure>) -> bool {
     let problem = failure.and_then(|failure| failure.cause.problem());
     details.limit.is_some() || problem.is_some_and(|problem| problem.short_kind() == "rateLimited")
@@ -347,7 +347,7 @@ fn next(found: Diagnosis, report: &Report, style: &Style) -> Diagnosis {
     Diagnosis { next, or: is_own.then_some(now), ..found }
 }
 
-/// How wide the names of these are, for lines below each other.
+/// Returns the width of the longest of these names, for lines below each other.
 pub(crate) fn width_of_names<'a>(reports: impl Iterator<Item = &'a Report>) -> usize {
     let widths = reports.map(|report| short(&report.key()).chars().count());
     widths.filter(|width| *width <= LONGEST_NAME).max().unwrap_or_default()
@@ -356,14 +356,14 @@ pub(crate) fn width_of_names<'a>(reports: impl Iterator<Item = &'a Report>) -> u
 /// A longer name moves its own line alone.
 const LONGEST_NAME: usize = 32;
 
-/// Whether nothing is to be told of it among many: it is as it was.
+/// Returns whether nothing is to be told of it among many: it is as it was.
 pub(crate) fn is_idle(report: &Report) -> bool {
     let Details { unreplaced, rewritten, evidence, .. } = &report.details;
     let is_reported = unreplaced.is_some() || rewritten.is_some() || evidence.adopted.is_some();
     report.ending == Ending::Unchanged && report.deploy_error.is_none() && !is_reported
 }
 
-/// Whether all went well: `-q` leaves it out.
+/// Returns whether all went well: `-q` leaves it out.
 pub(crate) fn is_well(report: &Report) -> bool {
     let is_left = report.details.unreplaced.is_some();
     report.ending.is_well() && !is_left && report.error.is_none() && report.deploy_error.is_none()
@@ -440,7 +440,7 @@ fn log_well(name: &NamespacedName, report: &Report) {
     );
 }
 
-/// One line: how it ended, for the end of a list of steps.
+/// Describes the ending in one line, for the end of a list of steps.
 pub(crate) fn verdict(report: &Report) -> String {
     let why = escape(report.why());
     match report.ending {

@@ -8,7 +8,7 @@ use textwrap::core::display_width;
 use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::{Text, behind};
 
-/// One entry of a table; foreign text is escaped.
+/// Entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]
 pub(crate) struct Cell {
     text: String,
@@ -78,7 +78,7 @@ fn line(cells: &[Cell], widths: &[usize], color: bool, columns: usize) -> String
 
 /// Before what is below a row, or continues one that begins far to the right.
 pub(crate) const BELOW: usize = 4;
-/// What an empty cell says.
+/// Text of an empty cell.
 const NOTHING: &str = "-";
 /// Between two columns.
 const GAP: usize = 3;

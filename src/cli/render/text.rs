@@ -84,7 +84,8 @@ impl Text {
         }
     }
 
-    /// What continues the line begins in the column that is reached, unless that is far to the right.
+    /// Begins the continuation of the line in the column that is reached, unless that is far to the
+    /// right.
     pub(crate) fn hang(&mut self) {
         self.0.push(Span::Hang);
     }
@@ -140,7 +141,7 @@ impl Text {
         self.0.extend(text.0);
     }
 
-    /// Whether it has a command to paste.
+    /// Returns whether it has a command to paste.
     pub(crate) fn has_command(&self) -> bool {
         self.0.iter().any(|span| matches!(span, Span::Command(_)))
     }

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::resource::{escape_json, is_hidden};
 
-/// One document, ending in a line feed. One with characters that YAML leaves as they are, and that
-/// would steer a terminal, is written as JSON, which is YAML too.
+/// Formats a document, ending in a line feed. A document with characters that YAML leaves as they
+/// are, and that would steer a terminal, is written as JSON, which is YAML too.
 pub fn document(value: &Value) -> serde_json::Result<String> {
     let mut text = serde_yaml::to_string(value)
         .map_err(|error| serde_json::Error::custom(format_args!("cannot write YAML: {error}")))?;

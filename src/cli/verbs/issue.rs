@@ -73,7 +73,7 @@ pub struct IssueArgs {
 }
 
 impl IssueArgs {
-    /// Those of `certctl issue NAME`.
+    /// Arguments of `certctl issue NAME`.
     pub(crate) fn of(name: &str) -> Self {
         let targets = vec![name.into()];
         let (ignore_limits, allow_untrusted, dry_run) = (false, false, false);
@@ -212,7 +212,7 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
     })
 }
 
-/// Whether a run may end by a glance at the index: it is routine, and what it prints of a
+/// Returns whether a run may end by a glance at the index: it is routine, and what it prints of a
 /// certificate without anything due is nothing.
 fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
     let is_silent = !shell.output.talks_to_terminal()
@@ -424,12 +424,12 @@ async fn read_all(
     Ok((workspace, targets, layout))
 }
 
-/// Whether the state can be written.
+/// Returns whether the state can be written.
 fn is_writable(shell: &Shell) -> Result<bool, CliError> {
     Ok(StateDirectory::open(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
 }
 
-/// Whether one of the certificates has failed or is overdue already, as a run begins.
+/// Returns whether one of the certificates has failed or is overdue already, as a run begins.
 fn any_is_stuck(workspace: &Workspace, tasks: &[Task]) -> bool {
     let now = SystemClock.now();
     let keys: BTreeSet<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
@@ -543,7 +543,7 @@ async fn alert_of_others(
     )
 }
 
-/// Those of which there is nothing to deploy.
+/// Certificates without anything to deploy.
 fn not_issued(ended: &[Report]) -> Vec<Finding> {
     let absent = ended.iter().filter(|end| end.error.is_none() && end.not_after.is_none());
     let found = absent.map(|end| {
@@ -553,8 +553,7 @@ fn not_issued(ended: &[Report]) -> Vec<Finding> {
     found.collect()
 }
 
-/// What a person with a first certificate lacks for its renewal: a manifest that stays, and what starts
-/// the runs.
+/// Lacks of a first certificate for its renewal: a manifest that stays, and a scheduler.
 fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding> {
     let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
     let is_first = |end: &Report| end.ending == ran::Ending::Issued && end.revision == Some(1);

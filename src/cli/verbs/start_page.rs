@@ -67,13 +67,13 @@ pub(in crate::cli) fn start_page(shell: &mut Shell) -> Result<Vec<Ending>, CliEr
     Ok(Vec::new())
 }
 
-/// What there is.
+/// Content of the folders.
 #[derive(Debug, Default)]
 struct Found {
     table: Overview,
-    /// That no automatic run came for a day.
+    /// Warning that no automatic run came for a day.
     missed_run: Option<String>,
-    /// What the manifests name and this host lacks.
+    /// Names in the manifests that this host lacks.
     unmet: Vec<Diagnostic>,
 }
 
@@ -177,12 +177,12 @@ fn next_steps(table: &Overview) -> Vec<(String, &'static str)> {
     }
 }
 
-/// Whether the state is there, and not for this user.
+/// Returns whether the state is there, and not for this user.
 fn is_denied(error: &StoreError) -> bool {
     error.is_denied() || matches!(error, StoreError::ForeignOwner { .. })
 }
 
-/// How many certificates are on the page.
+/// Number of certificates are on the page.
 const MOST: usize = 10;
 /// Of most commands.
 const LONGEST: usize = 14;

@@ -1,4 +1,4 @@
-//! How many of what, for people.
+//! Numbers of things, for people.
 
 /// `1 file`, `2 files`, `0 files`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
@@ -20,7 +20,7 @@ pub(in crate::cli) fn first_names(of: &[String], most: usize) -> String {
     }
 }
 
-/// How many names are in a line.
+/// Number of names in a line.
 const MOST_NAMED: usize = 3;
 
 #[cfg(test)]

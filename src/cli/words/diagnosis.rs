@@ -28,7 +28,7 @@ pub(crate) struct Diagnosis {
     pub(crate) tags: Vec<String>,
     /// The query, the response, and the cause.
     pub(crate) rows: Vec<Row>,
-    /// What removes the cause, or shows more.
+    /// Fixes, which remove the cause or show more.
     pub(crate) fixes: Vec<Fix>,
     /// The next step, and what is done instead, with what that is for.
     pub(crate) next: String,
@@ -38,7 +38,7 @@ pub(crate) struct Diagnosis {
 /// A label, and one line or several behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// One word.
+    /// Label of one word.
     pub(crate) label: &'static str,
     /// The value; further lines are indented below the first.
     pub(crate) text: String,
@@ -52,8 +52,8 @@ impl Row {
     }
 }
 
-/// Why an attempt failed: by the challenges that were refused, the CA's problem document, or what
-/// the failure itself says.
+/// Explains a failure by the challenges that were refused, the CA's problem document, or the
+/// failure itself.
 pub(crate) fn of_failure(
     failure: &Failure,
     evidence: &Evidence,
@@ -118,7 +118,7 @@ fn kind_of(failure: &Failure, evidence: &Evidence) -> &'static str {
     }
 }
 
-/// What an order that is under way waits for.
+/// Explains the wait of an order.
 pub(crate) fn of_wait(why: &str, evidence: &Evidence) -> Diagnosis {
     let challenges = evidence.order.iter().flat_map(|order| &order.challenges);
     let waits = |c: &&Challenge| match c.phase() {
@@ -151,7 +151,7 @@ pub(crate) fn of_wait(why: &str, evidence: &Evidence) -> Diagnosis {
     found
 }
 
-/// Why challenges were refused.
+/// Explains the refusal of challenges.
 fn of_challenges(
     groups: &[Vec<&Challenge>],
     failure: &Failure,
@@ -196,7 +196,7 @@ fn of_challenges(
     Some(found)
 }
 
-/// Why the CA refused an account or an order.
+/// Explains the CA's refusal of an account or an order.
 fn of_problem(
     failure: &Failure,
     problem: &Problem,
@@ -236,7 +236,7 @@ impl Diagnosis {
         Self { title: title.into(), ..Self::default() }
     }
 
-    /// What the CA said. `details` are those of all it stands for, when they are several.
+    /// Adds the CA's text. `details` are those of all it stands for, when they are several.
     fn problem(&mut self, problem: &Problem, details: &[String]) {
         let Problem { detail, instance, algorithms, subproblems, .. } = problem;
         let detail = if details.len() > 1 { details.join("\n") } else { one_line(detail) };
@@ -397,7 +397,7 @@ fn one_line(text: &str) -> String {
 
 /// The label of what the CA said.
 pub(crate) const DETAIL: &str = "detail";
-/// How many names, or different answers, are printed.
+/// Number of names, or different answers, that are printed.
 const FEW: usize = 3;
 const MOST_OTHERS: usize = 5;
 const MOST_SUBPROBLEMS: usize = 20;

@@ -23,12 +23,12 @@ pub(in crate::cli) fn worded(fix: &Fix) -> String {
     Hint::from(fix).to_string()
 }
 
-/// What stands before a command that root runs: nothing where it is root who types.
+/// Prefix of a command that root runs: nothing if root types it.
 pub(in crate::cli) fn sudo() -> &'static str {
     if is_of_root() && !is_by_sudo() { "" } else { "sudo " }
 }
 
-/// What stands before a command on what this process owns: nothing, but where sudo started it.
+/// Prefix of a command on this process's own files: nothing, but where sudo started it.
 pub(in crate::cli) fn sudo_on_own() -> &'static str {
     if is_by_sudo() { "sudo " } else { "" }
 }
@@ -47,7 +47,7 @@ pub(in crate::cli) fn help(found: &Diagnostic) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What helps a certificate that is not as it should be, the first first, with what it is for.
+/// Fixes for a certificate that needs attention, the first first, with the purpose of each.
 pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'static str)> {
     let key = || Some(view.key.clone());
     let renew = |how| Fix::renew(&view.key, how);
@@ -442,7 +442,7 @@ impl From<&Schedule> for Hint {
     }
 }
 
-/// What helps where no web server has the port of a webroot.
+/// Fixes for a webroot whose port no web server has.
 const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; without one, remove \
                                certctl/http01-webroot and certctl answers itself";
 const WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE (ports below \

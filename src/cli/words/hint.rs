@@ -1,4 +1,4 @@
-//! What to do next, as a value.
+//! Next steps, as values.
 //!
 //! Contract: where a hint is made, it is known what it is; its text is never read again.
 
@@ -6,10 +6,10 @@ use std::fmt;
 
 use crate::resource::NamespacedName;
 
-/// What to do next.
+/// Next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// One command of certctl.
+    /// A command of certctl.
     Command(String),
     /// Several commands of certctl, each with what it is for, or nothing.
     Commands(Vec<(String, String)>),
@@ -40,7 +40,7 @@ impl Hint {
         }
     }
 
-    /// What was probably meant by a word of the line.
+    /// Proposes the word that was probably meant.
     pub(in crate::cli) fn instead(word: &str, by: &[String]) -> Self {
         let by: Vec<String> = by.iter().map(|one| format!("`{one}`")).collect();
         Self::Text(format!("{} instead of `{word}`", by.join(" or ")))

@@ -20,7 +20,7 @@ pub(in crate::cli) fn cell(view: &CertificateView, scene: &Scene) -> String {
     }
 }
 
-/// As `Next attempt` has it: the time and the number of the attempt.
+/// Text of `Next attempt`: the time and the number of the attempt.
 pub(in crate::cli) fn sentence(view: &CertificateView, scene: &Scene) -> String {
     let when = match view.outlook.when {
         When::Never if view.mistake.is_some() => {

@@ -1,4 +1,4 @@
-//! What an order in progress waits for, and what is left of it to be cleaned up.
+//! Waits of an order in progress, and its remaining clean-up.
 
 use crate::resource::dns01::record_name;
 use crate::resource::{
@@ -8,8 +8,8 @@ use crate::resource::{
 use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;
 
-/// What the order in progress waits for; where the last checks of its challenges are shown beside it,
-/// without `reasons`.
+/// Lists the waits of the order in progress; where the last checks of its challenges are shown
+/// beside it, without `reasons`.
 pub(in crate::cli) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<String> {
     let is_working = view.worker.is_some();
     if !is_working && view.orders_other_names() {
@@ -19,8 +19,8 @@ pub(in crate::cli) fn waits_for(view: &CertificateView, reasons: bool) -> Vec<St
     view.order().map(|order| order_waits_for(order, is_working, reasons)).unwrap_or_default()
 }
 
-/// What an order waits for; without a process that `is_working` on it, never for a slot. Where the
-/// last checks of its challenges are shown beside it, without `reasons`.
+/// Lists the waits of an order; without a process that `is_working` on it, never for a slot. Where
+/// the last checks of its challenges are shown beside it, without `reasons`.
 pub(in crate::cli) fn order_waits_for(
     order: &Order,
     is_working: bool,
@@ -54,7 +54,7 @@ fn open(order: &Order) -> Vec<&Challenge> {
     if open.is_empty() { accepted } else { open }
 }
 
-/// Whether its last self-check failed.
+/// Returns whether its last self-check failed.
 fn is_obstructed(challenge: &Challenge) -> bool {
     challenge.check().is_some_and(|check| !check.has_passed())
 }
@@ -118,7 +118,7 @@ fn trace(challenge: &Challenge) -> String {
     }
 }
 
-/// Which provider the record is at, and whether under another name.
+/// Names the provider of the record, and its name if that is another one.
 fn written_at(dns01: &Dns01) -> String {
     let provider = if let Dns01Provider::Webhook(webhook) = &dns01.provider {
         &webhook.solver_name
@@ -133,7 +133,7 @@ fn written_at(dns01: &Dns01) -> String {
     }
 }
 
-/// What continues what no process works on.
+/// Name of the run that continues an order that no process works on.
 pub(in crate::cli) const NEXT_RUN: &str = "the next run of certctl issue";
 /// The same for an order of names that the manifest does not have any more.
 pub(in crate::cli) const REPLACES_ORDER: &str =

@@ -7,7 +7,7 @@
 use super::hint::short;
 use crate::resource::{ChallengeType, Check, Fix, NamespacedName, Presence, Schedule};
 
-/// What failed.
+/// Subject of a failure.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Subject<'a> {
     pub(super) certificate: Option<&'a NamespacedName>,
@@ -16,9 +16,9 @@ pub(super) struct Subject<'a> {
     pub(super) name: &'a str,
     /// The challenge type, if a challenge failed.
     pub(super) proof: Option<&'a ChallengeType>,
-    /// Whether the CA refused to make the account.
+    /// True if the CA refused to make the account.
     pub(super) is_registration: bool,
-    /// How this host's clock stands against the CA's.
+    /// Difference of this host's clock from the CA's.
     pub(super) clock: String,
 }
 
@@ -71,7 +71,7 @@ impl Subject<'_> {
     }
 }
 
-/// What diagnoses a challenge of this type.
+/// Check for a challenge of this type.
 pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<Fix> {
     let check = match proof.method()?.presence {
         Presence::Served => Check::Http(name.to_owned()),
@@ -80,7 +80,7 @@ pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<Fix> {
     Some(Fix::Check(check))
 }
 
-/// What diagnoses the CA of an issuer.
+/// Check for the CA of an issuer.
 pub(crate) fn check_of_ca(issuer: &str) -> Option<Fix> {
     (!issuer.is_empty()).then(|| Fix::Check(Check::Acme(issuer.to_owned())))
 }

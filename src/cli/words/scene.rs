@@ -12,7 +12,7 @@ pub struct Scene {
     pub now: Timestamp,
     /// The zone of dates for people.
     pub zone: TimeZone,
-    /// Whether words are coloured.
+    /// True if words are coloured.
     pub color: bool,
     pub format: Format,
     /// The columns of the terminal, if stdout is one.
@@ -20,7 +20,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// How many columns a line has; no limit with `-o wide`, whatever the terminal.
+    /// Number of columns a line has; no limit with `-o wide`, whatever the terminal.
     pub(in crate::cli) fn columns(&self) -> usize {
         self.width.filter(|_| self.format != Format::Wide).unwrap_or(usize::MAX)
     }

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What is said of a word that another tool has; `None` leaves the error to clap. The tree is that of all
+/// Advice on a word that another tool has; `None` leaves the error to clap. The tree is that of all
 /// verbs.
 pub(in crate::cli) fn advice(
     refusal: &clap::Error,
@@ -29,7 +29,8 @@ pub(in crate::cli) fn advice(
     Some(format!("there is no `{word}`: {sentence}"))
 }
 
-/// Whether the refused verb stands below another, which gives it another meaning: `account delete`.
+/// Returns whether the refused verb stands below another, which gives it another meaning: `account
+/// delete`.
 fn is_below(refusal: &clap::Error, words: &[OsString], tree: &Command) -> bool {
     let Some(ContextValue::String(word)) = refusal.get(ContextKind::InvalidSubcommand) else {
         return false;
@@ -65,8 +66,8 @@ pub(in crate::cli) fn near(mut refusal: clap::Error) -> clap::Error {
     refusal
 }
 
-/// Whether a word is this one with a typing error: one letter, or two of a long one, and never the
-/// first, which makes another word (`reactivate`).
+/// Returns whether a word is this one with a typing error: one letter, or two of a long one, and
+/// never the first, which makes another word (`reactivate`).
 fn is_typo(word: &str, meant: &str) -> bool {
     let [word, meant] = [word, meant].map(|one| one.trim_start_matches('-'));
     let word = word.split('=').next().unwrap_or(word);

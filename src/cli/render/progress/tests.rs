@@ -12,7 +12,7 @@ use crate::store::samples;
 
 const COLUMNS: u16 = 60;
 
-/// What a terminal shows, and where its cursor is; a full line wraps into the next.
+/// Content of a terminal and place of its cursor; a full line wraps into the next.
 #[derive(Clone, Debug, Default)]
 struct Screen(Arc<Mutex<Shown>>);
 
@@ -110,7 +110,7 @@ fn progress(utf8: bool, certificates: usize) -> (Progress, Screen) {
     (Progress::on(Some(target), style, true, certificates, Duration::ZERO), screen)
 }
 
-/// What is shown; nothing is left out for being drawn too often.
+/// Returns the screen; nothing is left out for being drawn too often.
 fn shown(progress: &Progress, screen: &Screen) -> String {
     progress.lines.as_ref().unwrap().suspend(|| ());
     screen.text()
@@ -195,7 +195,7 @@ fn a_check_over_http_that_fails_is_told_in_full_at_once() {
     assert_eq!(wait(other), above.replace(&format!("- {why}"), &format!("- {other}")));
 }
 
-/// How a wait that is printed in full ends.
+/// End of a wait that is printed in full.
 const UNTIL: &str =
     "; this run waits until 2026-11-22T10:10:00Z (or Ctrl-C), the next one continues";
 

@@ -15,7 +15,7 @@ pub(crate) struct Style {
     pub(crate) now: Timestamp,
     /// The reader's zone; `None` for a log.
     pub(crate) zone: Option<TimeZone>,
-    /// Whether more than ASCII can be shown.
+    /// True if more than ASCII can be shown.
     pub(crate) utf8: bool,
     /// The width of the names of certificates, in columns, where several lines begin with one.
     pub(crate) names: usize,

@@ -15,7 +15,7 @@ pub(crate) fn tally(reports: &[Report], invalid: usize, took: Duration) -> Optio
     Some(format!("{}, {} s", counts(&words).join(", "), took.as_secs()))
 }
 
-/// How many of each of these words there are.
+/// Number of of each of these words there are.
 pub(crate) fn counts(words: &[&str]) -> Vec<String> {
     let count = |word: &&str| words.iter().filter(|one| *one == word).count();
     let counts = ENDINGS.iter().map(|word| (count(word), word)).filter(|(count, _)| *count > 0);

@@ -99,7 +99,7 @@ fn failed(failure: Failure, attempts: Option<u32>, evidence: Evidence) -> Ended 
     ended(Ending::Failed { failure, attempts, next_attempt }, evidence)
 }
 
-/// What the CA answered at a URL.
+/// Builds an answer of the CA at a URL.
 fn at_the_ca(
     doing: Doing,
     fault: CaFault,
@@ -300,7 +300,7 @@ fn deferred(urgent: Option<FailureClass>) -> Ended {
     ended(ending, Evidence { last_failure, not_after, ..Evidence::default() })
 }
 
-/// One of those that wait for a limit of the CA.
+/// Builds a certificate that waits for a limit of the CA.
 fn limited(name: &str, until: &str, of: &str) -> Ended {
     let spent = Spent {
         limit: Limit::CertificatesPerDomain,

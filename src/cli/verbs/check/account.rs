@@ -3,7 +3,7 @@
 use crate::cli::render::output::escape;
 use crate::workspace::check::{AccountState, AccountStatus, KeyPlace};
 
-/// What is known of it, in one line.
+/// Describes the account in one line.
 pub(in crate::cli) fn account_line(state: &AccountState) -> String {
     match state {
         AccountState::Registered { url, status } => {
@@ -39,7 +39,7 @@ fn key_at(place: KeyPlace) -> &'static str {
     }
 }
 
-/// That the key in the secret of `privateKeySecretRef` is of no effect.
+/// Notes that the key in the secret of `privateKeySecretRef` has no effect.
 pub(in crate::cli) fn unused_key_line(secret: &str) -> String {
     format!(
         "the key in secret {secret} is not used: the state has another one, of an earlier run. To use \

@@ -93,8 +93,8 @@ fn chosen<'a>(
     })
 }
 
-/// Why this CA would refuse an order, with its URL, apart from the account and the secrets of the
-/// Issuer; `None` where it would not.
+/// Reason for which this CA would refuse an order, with its URL, apart from the account and the
+/// secrets of the Issuer; `None` where it would not.
 pub(in crate::cli) fn refusal(check: &CaCheck) -> Option<String> {
     let directory = match &check.directory {
         Err(why) => return Some(error_line(check, why)),
@@ -149,7 +149,7 @@ fn warning(check: &CaCheck) -> Option<String> {
     check.has_unused_key.then(|| unused_key_line(secret))
 }
 
-/// What leads on from the first thing that is wrong; `None` where nothing is.
+/// Fix of the first problem; `None` without one.
 fn way_out(check: &CaCheck) -> Option<String> {
     let Issuer { acme, kind, .. } = &check.issuer;
     let kind = kind.to_string().to_ascii_lowercase();
@@ -288,18 +288,18 @@ pub(in crate::cli) struct AcmeItem {
     issuer: CheckedIssuer,
     /// Missing when it could not be read.
     directory: Option<Directory>,
-    /// Why the directory could not be read.
+    /// Reason why the directory could not be read.
     error: Option<String>,
-    /// Whether the CA's certificate is trusted, and by what.
+    /// True if the CA's certificate is trusted, and by what.
     tls: &'static str,
-    /// How far the CA's clock is ahead of this host's.
+    /// Time by which the CA's clock is ahead of this host's.
     clock_skew_seconds: Option<i64>,
     external_account_binding: Option<Binding>,
     /// The profile that the Issuer requests; `directory` has those that the CA offers.
     profile: Option<String>,
     /// The account, in one line.
     account: Option<String>,
-    /// Why the key of `privateKeySecretRef` is not used.
+    /// Reason why the key of `privateKeySecretRef` is not used.
     warning: Option<String>,
 }
 
@@ -318,7 +318,7 @@ struct CheckedIssuer {
 enum Binding {
     /// Its length.
     Bytes(usize),
-    /// Why it cannot be used.
+    /// Reason why it cannot be used.
     Error(String),
 }
 

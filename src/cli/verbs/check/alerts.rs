@@ -37,7 +37,7 @@ pub(super) fn check(shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
 struct Alerts {
     on_failure: Option<TriedHook>,
     ping: Option<Result<String, String>>,
-    /// Why it cannot be written, of the file.
+    /// File, and the obstacle to writing it.
     metrics_file: Option<(PathBuf, Option<Obstacle>)>,
 }
 
@@ -131,7 +131,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
 const ARRIVAL: &str = "check that its message has arrived; mailq lists mail that has not left \
                        this host";
 
-/// How each way to report a failure took one that has not happened.
+/// Result of a test failure in each way to report it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct AlertsDocument {
@@ -141,7 +141,7 @@ pub(in crate::cli) struct AlertsDocument {
     ping: Option<PingItem>,
     /// The file of `metrics-file`, which this check does not write.
     metrics_file: Option<String>,
-    /// Why a run cannot write it.
+    /// Reason why a run cannot write it.
     metrics_file_error: Option<String>,
 }
 
@@ -149,13 +149,13 @@ pub(in crate::cli) struct AlertsDocument {
 #[serde(rename_all = "camelCase")]
 struct HookItem {
     path: String,
-    /// Why it failed.
+    /// Reason for the failure.
     error: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PingItem {
-    /// Why it failed.
+    /// Reason for the failure.
     error: Option<String>,
 }

@@ -82,7 +82,7 @@ fn page(found: &DnsCheck) -> Text {
     text
 }
 
-/// What leads on from the first thing that is wrong; `None` where nothing is.
+/// Fix of the first problem; `None` without one.
 fn way_out(found: &DnsCheck) -> Option<String> {
     if let Some(way_out) = found.issuers.iter().find_map(dns_issuer::way_out) {
         return Some(way_out);
@@ -141,7 +141,7 @@ fn section(mut page: Vec<(&'static str, String)>, check: &SelfCheck, report: &Dn
     if table.is_empty() { text } else { text.with(&format!("\n{table}\n")) }
 }
 
-/// Why no name server was queried.
+/// Reason why no name server was queried.
 fn error_of(report: &Dns01Report) -> Option<&str> {
     report.reason().filter(|_| report.servers.is_empty())
 }
@@ -165,14 +165,14 @@ pub(in crate::cli) struct DnsDocument<'a> {
     issuers: &'a [Judged],
 }
 
-/// One self-check.
+/// Result of a self-check.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Queried<'a> {
     servers: &'a [NameServerReport],
     warnings: Vec<String>,
-    /// Why no name server was queried.
+    /// Reason why no name server was queried.
     error: Option<&'a str>,
-    /// Why the self-check of an issuance would fail.
+    /// Reason why the self-check of an issuance would fail.
     obstacle: Option<String>,
 }
 

@@ -7,15 +7,15 @@ use crate::cli::words::fix;
 use crate::resource::FailureClass;
 use crate::workspace::check::{CaaVerdict, CheckedProvider, IssuerCheck};
 
-/// Whether an issuer can issue for the name.
+/// True if an issuer can issue for the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct Judged {
     /// Kind and name.
     issuer: String,
-    /// Whether the Certificate requests the wildcard.
+    /// True if the Certificate requests the wildcard.
     wildcard: bool,
-    /// Whether the CAA records let the CA issue; missing when unknown.
+    /// True if the CAA records let the CA issue; missing when unknown.
     allowed: Option<bool>,
     /// `dns-01` solvers: the provider.
     provider: Option<Provider>,
@@ -73,7 +73,7 @@ pub(super) fn issuer_lines(check: &IssuerCheck) -> Vec<(&'static str, String)> {
     std::iter::once(("issuer", first)).chain(provider).collect()
 }
 
-/// What leads on from its failure.
+/// Fix of its failure.
 pub(super) fn way_out(check: &IssuerCheck) -> Option<String> {
     let failure = check.failure()?;
     let is_unreadable = check.provider.as_ref().is_some_and(|provider| provider.answer.is_err());

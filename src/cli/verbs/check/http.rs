@@ -49,7 +49,7 @@ pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Endin
     })
 }
 
-/// Whether the challenges of a name are answered, as `check http` says it.
+/// True if the challenges of a name are answered, as `check http` says it.
 pub(in crate::cli) struct Trial {
     pub(in crate::cli) name: DnsName,
     pub(in crate::cli) verdict: String,
@@ -151,7 +151,7 @@ fn sharers_of(check: &HttpCheck) -> Vec<String> {
     check.sharers.iter().map(ToString::to_string).collect()
 }
 
-/// What leads on from the first thing that is wrong; `None` where nothing is.
+/// Fix of the first problem; `None` without one.
 fn way_out(check: &HttpCheck) -> Option<String> {
     if check.failures().is_empty() {
         return None;
@@ -175,7 +175,7 @@ fn way_out(check: &HttpCheck) -> Option<String> {
     }
 }
 
-/// Whether a challenge is answered over a redirect to https.
+/// Returns whether a challenge is answered over a redirect to https.
 fn is_redirected(check: &HttpCheck) -> bool {
     let mut redirects = check.report.addresses.iter().flat_map(|address| &address.redirects);
     redirects.any(|target| target.starts_with("https:"))
@@ -223,21 +223,21 @@ fn document(check: &HttpCheck) -> HttpDocument<'_> {
     }
 }
 
-/// Whether this host receives the correct response to an HTTP-01 challenge at the name.
+/// True if this host receives the correct response to an HTTP-01 challenge at the name.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::cli) struct HttpDocument<'a> {
     name: String,
     /// The addresses of the name.
     addresses: Option<&'a [String]>,
-    /// Why the name has no addresses.
+    /// Reason why the name has no addresses.
     error: Option<String>,
     listener: ListenerItem<'a>,
     /// The folder of `certctl/http01-webroot`.
     webroot: Option<WebrootItem<'a>>,
-    /// Whether certctl served a test token during the check.
+    /// True if certctl served a test token during the check.
     served: bool,
-    /// Whether this host received the correct response; a CA's requests come from elsewhere.
+    /// True if this host received the correct response; a CA's requests come from elsewhere.
     passed: bool,
     report: &'a Http01Report,
 }
@@ -250,18 +250,18 @@ struct ListenerItem<'a> {
     /// Other certctl processes that listen there, and answer for its tokens.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     shared_with: Vec<String>,
-    /// Why it cannot bind.
+    /// Reason why it cannot bind.
     error: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct WebrootItem<'a> {
     path: &'a str,
-    /// Why tokens cannot be written there.
+    /// Reason why tokens cannot be written there.
     error: Option<&'a String>,
 }
 
-/// What helps where the listener cannot listen.
+/// Fix for a listener that cannot listen.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
     Fix::FreePort { is_denied: matches!(error, ListenError::NoPermission { .. }) }
 }

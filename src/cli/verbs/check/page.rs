@@ -39,7 +39,8 @@ pub(super) fn endings_of(failures: impl IntoIterator<Item = FailureClass>) -> Ve
     failures.into_iter().map(Ending::Failed).collect()
 }
 
-/// One line per value, below each other where there is no label. A line feed in a value is foreign.
+/// Formats a line per value, below each other where there is no label. A line feed in a value is
+/// foreign.
 pub(super) fn lines(lines: &[(&str, String)]) -> Text {
     let mut page = Text::default();
     for (label, value) in lines {
@@ -61,7 +62,7 @@ pub(super) fn lines(lines: &[(&str, String)]) -> Text {
 mod tests {
     use super::*;
 
-    /// What a CA says on a line of its own could be a command of a workflow.
+    /// A line of a CA's text could be a command of a workflow.
     #[test]
     fn a_line_feed_in_a_value_begins_no_line() {
         let page = lines(&[

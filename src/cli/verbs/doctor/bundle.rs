@@ -1,4 +1,4 @@
-//! How Issuers trust their CA's server: until when the certificates in `caBundle` are valid.
+//! Trust of Issuers in their CA's server: until when the certificates in `caBundle` are valid.
 //!
 //! certctl trusts them whatever their dates are (RFC 5280 section 6.1.1 leaves those of a trust anchor
 //! to local policy), and most clients of the certificates do not.
@@ -13,7 +13,7 @@ use crate::manifest::Loaded;
 use crate::pki::Bundle;
 use crate::resource::{Finding, Fix, Issuer, LeafFacts, Obstacle, Setting};
 
-/// Those that have expired, or will soon, and beside which none is valid longer.
+/// Certificates that have expired, or will soon, and beside which none is valid longer.
 pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

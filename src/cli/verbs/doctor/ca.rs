@@ -7,7 +7,7 @@ use crate::cli::verbs::check::{account_line, clock_line, refusal, roots_end};
 use crate::resource::{AccountIdentity, Check, Finding, Fix, Issuer, Obstacle, Schedule};
 use crate::workspace::check::{AccountState, CaCheck, Known};
 
-/// One clock, each CA, and the accounts there.
+/// Checks the clock, each CA, and the accounts there.
 pub(super) async fn cas(known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     let (mut accounts, mut servers, mut down) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -1,5 +1,5 @@
-//! Whether the name servers of this host answer, asked for one name of each certificate, and for the
-//! others that are proven over HTTP, as far as they are few.
+//! True if the name servers of this host answer, asked for one name of each certificate, and for
+//! the others that are proven over HTTP, as far as they are few.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn queried(uses: &[Use<'_>]) -> BTreeMap<DnsName, bool> {
     queried
 }
 
-/// One finding when all is well, else one for each name that is not.
+/// Returns a single finding when all is well, else a finding for each name that is not.
 pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
     let names = queried(uses);
     if names.is_empty() {
@@ -50,7 +50,7 @@ pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
     findings(names.len(), wrong)
 }
 
-/// Why a name is not as it should be.
+/// Fault of a name.
 struct Refusal {
     /// No server answered: the others fail for the same reason.
     is_of_servers: bool,
@@ -83,7 +83,7 @@ fn findings(queried: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
     first.map(|one| Finding::wrong("DNS", one.obstacle)).collect()
 }
 
-/// How many names are asked for.
+/// Number of names that are queried.
 const MOST_QUERIED: usize = 20;
 
 #[cfg(test)]

@@ -69,7 +69,7 @@ fn config_file(mistake: &Diagnostic) -> Finding {
     Finding::wrong("config.toml", Obstacle::new(fact).with(suggestion.or_else(|| fix.clone())))
 }
 
-/// What the folder of manifests has; `None` where it cannot be read.
+/// Content of the folder of manifests; `None` where it cannot be read.
 pub(super) fn manifests(shell: &Shell, loaded: &Loaded) -> Option<Finding> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?.path;
     let is_unread = |error: std::io::Error| error.kind() != ErrorKind::NotFound;

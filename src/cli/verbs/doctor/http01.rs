@@ -1,4 +1,4 @@
-//! How HTTP-01 challenges are answered: by the listener, or by the files of another server.
+//! Ways to answer HTTP-01 challenges: the listener, or the files of another server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -68,7 +68,7 @@ pub(in crate::cli) fn blocking(
     found.flatten().collect()
 }
 
-/// What keeps a run from the usual port, as a warning to the user of a new certificate.
+/// Obstacle of a run to the usual port, as a warning to the user of a new certificate.
 pub(super) fn usual_port(shell: &Shell, certificate: NamespacedName) -> Option<Finding> {
     let port = Port::of(&shell.global.http01_listen, &Settings::default());
     let found = Needed { port, certificates: vec![certificate] };
@@ -80,8 +80,8 @@ fn in_the_way(found: &Needed) -> Option<Finding> {
     found.is_wrong().then_some(Finding { severity: Severity::Warning, ..found })
 }
 
-/// Whether the processes of other users are hidden: then that of a port that is in use is one of
-/// theirs, unless it is known.
+/// Returns whether the processes of other users are hidden: then that of a port that is in use is
+/// one of theirs, unless it is known.
 fn is_hidden() -> bool {
     cfg!(target_os = "linux") && !rustix::process::geteuid().is_root()
 }
@@ -102,7 +102,7 @@ impl Needed {
         }
     }
 
-    /// That the service of the timer may open a port that this user may not open.
+    /// Notes that the service of the timer may open a port that this user may not open.
     fn of_service(&self, shell: &Shell) -> Option<Finding> {
         let addr = self.denied()?;
         let fact = format_args!("certctl.service may listen on {addr}; this user may not");
@@ -125,7 +125,7 @@ fn needed(shell: &Shell, uses: &[Use<'_>]) -> Vec<Needed> {
     needed.collect()
 }
 
-/// What names the webroot of a Certificate, and its file.
+/// Names the webroot of a Certificate, and its file.
 fn names_webroot(one: &Use<'_>) -> String {
     let Use { certificate, issuer, .. } = one;
     let (kind, of, origin) = if certificate.settings.http01_webroot.is_some() {
@@ -136,7 +136,7 @@ fn names_webroot(one: &Use<'_>) -> String {
     format!("{kind} {} in {}", short(&of.key()), origin.path.display())
 }
 
-/// What is found of it; of a holder that `is_hidden`, that another user has started it.
+/// Finding for the port; of a holder that `is_hidden`, that another user has started it.
 fn port(found: &Needed, is_hidden: bool) -> Finding {
     let Needed { port, certificates } = found;
     let certificates: Vec<String> = certificates.iter().map(short).collect();
@@ -178,8 +178,8 @@ fn port(found: &Needed, is_hidden: bool) -> Finding {
     }
 }
 
-/// Whether challenges of these names are answered, as far as they are few: one finding when all are,
-/// else one for the names of each cause. A name without addresses is a finding of its own.
+/// Returns whether challenges of these names are answered, as far as they are few: one finding when
+/// all are, else one for the names of each cause. A name without addresses is a finding of its own.
 pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut trials = Vec::new();
@@ -201,8 +201,8 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
     verdicts(tried.into_iter().flatten(), untried)
 }
 
-/// What is said of these trials: a name that is not answered is wrong where the cause is on this host, else
-/// a warning, since a CA may reach what this host does not.
+/// Findings of these trials: a name that is not answered is wrong where the cause is on this host,
+/// else a warning, since a CA may reach more than this host does.
 fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) -> Vec<Finding> {
     let (mut number, mut unserved) = (0_usize, BTreeMap::<_, Vec<String>>::new());
     for (subject, Trial { name, verdict, ending }) in tried {
@@ -232,8 +232,8 @@ fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) 
     found.collect()
 }
 
-/// That no web server has the port from which `what` is to be served: a warning, since one of another host
-/// may serve it.
+/// Warns that no web server has the port from which `what` is to be served; a server of another
+/// host may serve it.
 fn without_server(port: u16, what: &str) -> Option<Finding> {
     let fact = match WebServer::at(port) {
         WebServer::Other => return None,

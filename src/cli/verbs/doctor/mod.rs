@@ -128,8 +128,8 @@ async fn host(shell: &Shell, known: &Known, uses: &[Use<'_>], is_tried: bool) ->
     found
 }
 
-/// What the runs have left, what starts them, and whether the state is damaged. Where it
-/// `is_closed`, records that cannot be read say nothing more.
+/// Checks the remains of runs, their scheduler, and the state. Where it `is_closed`, records that
+/// cannot be read give no finding.
 async fn runs(
     shell: &Shell,
     known: &Known,
@@ -160,7 +160,7 @@ async fn runs(
     Ok((found.collect(), certificates.are_damaged()))
 }
 
-/// What `validate --host` adds to what it says of the manifests.
+/// Findings that `validate --host` adds to those of the manifests.
 pub(in crate::cli) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Finding>, CliError> {
     let uses = Use::of_manifests(loaded);
     let settings = shell.settings()?;
@@ -173,7 +173,7 @@ pub(in crate::cli) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Find
     Ok(found)
 }
 
-/// What keeps a run from the port of HTTP-01 that this certificate, which is new, needs.
+/// Obstacle of a run to the port of HTTP-01 that this certificate, which is new, needs.
 pub(in crate::cli) fn usual_port(shell: &Shell, certificate: &str) -> Option<Finding> {
     http01::usual_port(shell, NamespacedName::new("default", certificate))
 }

@@ -11,7 +11,7 @@ use crate::engine::precondition::Need;
 use crate::resource::{DeployTarget, Finding, Obstacle};
 use crate::workspace::{Lack, Settings};
 
-/// What the Certificates name, of each kind.
+/// Names in the Certificates, by kind.
 #[derive(Default)]
 struct Named {
     hooks: BTreeSet<String>,

@@ -13,16 +13,16 @@ use crate::resource::{Finding, Severity};
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Finding")]
 pub(in crate::cli) struct Item<'a> {
-    /// What was checked, in a word or two.
+    /// Subject of the check, in a word or two.
     subject: &'a str,
     verdict: Severity,
-    /// What is known of it.
+    /// Result of the check.
     fact: &'a str,
-    /// What to do about it.
+    /// Fix of the mistake.
     remedy: Option<Remedy>,
 }
 
-/// What to do.
+/// Way to fix a problem.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Remedy {
@@ -90,7 +90,7 @@ fn count_word(number: usize, word: &str) -> String {
     if number == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
-/// What stands before a subject, in columns.
+/// Width of the word before a subject.
 const WORD: usize = 6;
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Whether runs take place: what starts them, when the last one was, and what is overdue.
+//! True if runs take place: what starts them, when the last one was, and what is overdue.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{AutomaticRun, Workspace};
 
-/// What starts the runs of these folders, as far as certctl's own files and the state show it.
+/// Scheduler of the runs of these folders, as far as certctl's own files and the state show it.
 pub(in crate::cli) struct Starter {
     /// `None` where the folder of manifests is none of a scheduler of certctl's own.
     scheduler: Option<Scheduler>,
@@ -50,7 +50,7 @@ impl Starter {
         })
     }
 
-    /// What is known of it, and what is wrong with it.
+    /// Finding for the scheduler.
     pub(in crate::cli) fn finding(&self) -> Finding {
         let of_user = self.is_of_user;
         let missed = last_run::missed(self.run, self.now, &self.zone);
@@ -142,8 +142,8 @@ impl Starter {
         Some(Finding::warning("timer", Obstacle::new(fact).with(Fix::Schedule(log))))
     }
 
-    /// What reports a failure of the runs; that nothing does, as far as is known, where the timer starts
-    /// them: cron sends mail by itself.
+    /// Finding for the reports of failures. Without a report, it is wrong only where the timer
+    /// starts the runs, since cron sends mail by itself.
     pub(super) fn reports(&self, shell: &Shell) -> Option<Finding> {
         let global = &shell.global;
         if let Some(found) = global.metrics_file.as_deref().and_then(metrics_file::obstacle) {
@@ -169,7 +169,7 @@ impl Starter {
     }
 }
 
-/// What starts the runs.
+/// Scheduler of the runs.
 pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
     Starter::of(shell).map_or_else(not_checked, |starter| starter.finding())
 }
@@ -208,7 +208,7 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
 }
 
 const FAILURES: &str = "failures";
-/// That nothing reports a failure.
+/// Finding that nothing reports a failure.
 pub(in crate::cli) const NOT_REPORTED: &str =
     "no hook, ping or metrics file reports a renewal that fails";
 
@@ -230,7 +230,7 @@ pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) 
     }
 }
 
-/// What is to be done with the only certificate that something is found of, or with all.
+/// Fix for the only certificate with a finding, or for all.
 type OfOne = fn(Option<NamespacedName>) -> Fix;
 
 /// The certificates that are not as they should be.
@@ -240,13 +240,13 @@ pub(super) struct Certificates {
     overdue: Vec<NamespacedName>,
     expired: Vec<NamespacedName>,
     damaged: Vec<NamespacedName>,
-    /// Those of them that the next run continues.
+    /// Certificates that the next run continues.
     set_aside: Vec<NamespacedName>,
-    /// Those whose files or links the next run restores or replaces.
+    /// Certificates whose files or links the next run restores or replaces.
     files: Vec<NamespacedName>,
-    /// Those that a rollback keeps from being as their manifests say.
+    /// Certificates that a rollback keeps from matching their manifests.
     gone_back: Vec<NamespacedName>,
-    /// What else `status` shows as not well.
+    /// Certificates that `status` shows as not well for another reason.
     other: Vec<NamespacedName>,
 }
 
@@ -276,12 +276,12 @@ impl Certificates {
         wrong.push(view.key.clone());
     }
 
-    /// Whether a record of the state cannot be read.
+    /// Returns whether a record of the state cannot be read.
     pub(super) fn are_damaged(&self) -> bool {
         !self.damaged.is_empty() || !self.set_aside.is_empty()
     }
 
-    /// What is to be said of them; of damage only where the state is not closed to this user.
+    /// Findings for them; of damage only where the state is not closed to this user.
     pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
         let status = |name| Fix::Check(Check::Status(name));
         let rows: [(&[NamespacedName], &str, OfOne, bool); 7] = [

@@ -1,4 +1,4 @@
-//! Whether the web servers that certificates reload present them.
+//! True if the web servers that certificates reload present them.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,14 @@ use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle};
 use crate::workspace::Workspace;
 use crate::workspace::inspect::Network;
 
-/// Whether a reload of this name is the example of one that makes a web server read its certificates.
+/// Returns whether a reload of this name is the example of one that makes a web server read its
+/// certificates.
 pub(in crate::cli) fn is_web_server(reload: &str) -> bool {
     ["apache", "haproxy", "nginx"].contains(&reload)
 }
 
-/// One finding when all is well, else one for each certificate that is not presented at its names, and for
-/// each reason.
+/// Returns a single finding when all is well, else a finding for each certificate that is not
+/// presented at its names, and for each reason.
 pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Finding> {
     let mut live = Vec::new();
     for one in uses.iter().filter(|one| is_of_web(one)).take(MOST_NAMES) {
@@ -59,7 +60,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     )]
 }
 
-/// Whether a web server presents it.
+/// Returns whether a web server presents it.
 fn is_of_web(one: &Use<'_>) -> bool {
     one.settings.reload.as_deref().is_some_and(is_web_server)
 }

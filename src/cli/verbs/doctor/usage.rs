@@ -10,7 +10,7 @@ use crate::workspace::issuer_of;
 pub(in crate::cli) struct Use<'a> {
     pub(in crate::cli) certificate: &'a Certificate,
     pub(in crate::cli) issuer: &'a Issuer,
-    /// Those of the Certificate, with the Issuer's as defaults.
+    /// Settings of the Certificate, with the Issuer's as defaults.
     pub(in crate::cli) settings: Settings,
 }
 
@@ -20,20 +20,20 @@ impl<'a> Use<'a> {
         Self { certificate, issuer, settings }
     }
 
-    /// Those of some tasks.
+    /// Uses in some tasks.
     pub(in crate::cli) fn of_tasks(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Self> {
         let tasks = tasks.into_iter();
         tasks.map(|task| Self::new(&task.certificate, &task.issuer)).collect()
     }
 
-    /// Those of some manifests.
+    /// Uses in some manifests.
     pub(in crate::cli) fn of_manifests(loaded: &'a Loaded) -> Vec<Self> {
         let certificates = loaded.certificates.iter();
         let found = certificates.filter_map(|one| Some(Self::new(one, issuer_of(one, loaded)?)));
         found.collect()
     }
 
-    /// Whether a challenge of it is answered by the HTTP-01 listener at its usual address.
+    /// Returns whether a challenge of it is answered by the HTTP-01 listener at its usual address.
     pub(in crate::cli) fn needs_usual_port(&self) -> bool {
         self.settings.uses_usual_port() && !self.over_http().is_empty()
     }

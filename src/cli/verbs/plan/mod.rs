@@ -146,7 +146,7 @@ pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cl
     })
 }
 
-/// What something on this host keeps a run from is no action of it.
+/// Marks the items that an obstacle on this host keeps from being actions of a run.
 fn block(items: &mut [Item], blocked: &[Blocked]) {
     for item in items {
         let is_held = |one: &&Blocked| match item.outlook.now() {
@@ -161,7 +161,7 @@ fn block(items: &mut [Item], blocked: &[Blocked]) {
     }
 }
 
-/// That the state of a certificate cannot be read, with the command that helps.
+/// Error for a certificate whose state cannot be read, with the command that helps.
 fn unusable(name: &NamespacedName, why: &StoreError) -> CliError {
     let message = format!("{name}: {}", escape(&why.to_string()));
     let permit = why.wrong_entry().as_ref().and_then(WrongEntry::permit);

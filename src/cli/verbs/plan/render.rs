@@ -98,12 +98,12 @@ fn row(item: &Item, scene: &Scene) -> Row {
     ])
 }
 
-/// Whether it is due, and not done now.
+/// Returns whether it is due, and not done now.
 fn is_held(item: &Item) -> bool {
     matches!(item.course.action, Action::Wait | Action::Blocked)
 }
 
-/// As with cert-manager, what has begun is finished, also where the edit was taken back.
+/// Note on an edit that was undone: as with cert-manager, an issuance that has begun is finished.
 const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
 
 fn block(item: &Item, scene: &Scene) -> String {
@@ -181,7 +181,7 @@ fn reason_text(reason: Reason) -> String {
     known.map_or_else(|| reason.as_str(), |(_, text)| (*text).to_owned())
 }
 
-/// Those that a plan may have.
+/// Reasons that a plan may have.
 const REASONS: &[(Reason, &str)] = &[
     (Reason::DoesNotExist, "no certificate"),
     (Reason::MissingData, "key or certificate missing"),

@@ -1,4 +1,4 @@
-//! What stands between a certificate and its next attempt: of both of its pages.
+//! Obstacles between a certificate and its next attempt, for both of its pages.
 
 use crate::cli::render::output::escape;
 use crate::cli::words::Scene;
@@ -7,17 +7,17 @@ use crate::workspace::Blocked;
 use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
-/// What this host has for the certificates that are shown.
+/// Facts of this host for the certificates that are shown.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Host {
-    /// What is in the way of them.
+    /// Obstacles of the certificates.
     pub(in crate::cli) blocked: Vec<Blocked>,
-    /// That no automatic run came for a day.
+    /// Warning that no automatic run came for a day.
     pub(in crate::cli) missed_run: Option<String>,
 }
 
 impl Host {
-    /// Whether something is in the way of this certificate.
+    /// Returns whether something is in the way of this certificate.
     pub(super) fn blocks(&self, certificate: &NamespacedName) -> bool {
         self.blocked.iter().any(|blocked| blocked.is_of(certificate))
     }

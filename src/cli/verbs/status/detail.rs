@@ -51,7 +51,7 @@ pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Sc
     page.text
 }
 
-/// What the CA suggests (RFC 9773).
+/// Shows the CA's suggestion (RFC 9773).
 fn renewal_information(page: &mut Page, view: &CertificateView, scene: &Scene) {
     let Some(known) = view.renewal_information() else { return };
     page.heading("Renewal Information (ARI)");

@@ -163,7 +163,7 @@ pub(super) fn state(order: &Order) -> String {
     }
 }
 
-/// Why a challenge is in its state: certctl's reason, else the CA's problem.
+/// Reason for the state of a challenge: certctl's, else the CA's problem.
 pub(super) fn plain_reason(challenge: &Challenge) -> String {
     match since_accept(challenge) {
         Some(reason) => reason.to_owned(),
@@ -187,7 +187,7 @@ fn own_or_problem(challenge: &Challenge, reason: String) -> String {
     }
 }
 
-/// What replaces the reason of a challenge that certctl had just accepted.
+/// Replacement of the reason of a challenge that certctl had just accepted.
 fn since_accept(challenge: &Challenge) -> Option<&'static str> {
     if challenge.reason_source != ReasonSource::Accept {
         return None;
@@ -205,5 +205,5 @@ fn since_accept(challenge: &Challenge) -> Option<&'static str> {
     }
 }
 
-/// How many events are shown without -o wide.
+/// Number of events that are shown without -o wide.
 const SHOWN: usize = 20;

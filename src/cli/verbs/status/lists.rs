@@ -95,7 +95,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// What it adds to a list for programs.
+    /// Text that it adds to a list for programs.
     pub(super) fn listed(self, listed: &mut Listed) -> serde_json::Result<String> {
         match self {
             Self::Request(request) => listed.item(&document::Object(objects::request(request))),
@@ -123,7 +123,7 @@ fn challenges_of(order: &Order) -> impl Iterator<Item = Object<'_>> {
     challenges.map(move |(index, challenge)| Object::Challenge(order, index, challenge))
 }
 
-/// What ends a list for programs.
+/// End of a list for programs.
 pub(super) fn end(noun: Noun, listed: Listed) -> serde_json::Result<String> {
     match noun {
         Noun::Order => listed.end::<document::Object<OrderObject>>(),

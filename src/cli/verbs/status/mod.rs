@@ -35,7 +35,7 @@ use objects::CertificateObject;
 pub(in crate::cli) use overview::Overview;
 pub(crate) use prometheus::{Exposition, LastRun};
 
-/// How much people are shown of each certificate.
+/// Extent of the facts about each certificate that people are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// A line: of all of them.
@@ -68,19 +68,19 @@ pub fn certificates(
 pub(crate) struct Listing<'s> {
     scene: &'s Scene,
     body: Body,
-    /// Whether `--exit-code` ends in 8: one of them is not as it should be.
+    /// True if `--exit-code` ends in 8: one of them is not as it should be.
     pub(crate) needs_attention: bool,
     /// The first error of a state that cannot be read, and how many there are.
     pub(crate) damage: Option<(String, usize)>,
     pub(crate) is_empty: bool,
-    /// What this host has for those that are named.
+    /// Facts of this host for the named certificates.
     pub(in crate::cli) host: Host,
-    /// Whether each summary begins with the name: there are several.
+    /// True if each summary begins with the name: there are several.
     pub(in crate::cli) has_names: bool,
 }
 
 enum Body {
-    /// What people get for names.
+    /// Output for people who name certificates.
     Summaries,
     Pages,
     Table(Overview),
@@ -106,27 +106,27 @@ impl<'s> Listing<'s> {
         Self { scene, body, needs_attention, damage, is_empty, host, has_names }
     }
 
-    /// Whether it shows people a summary of each.
+    /// Returns whether it shows people a summary of each.
     pub(crate) fn is_summary(&self) -> bool {
         matches!(self.body, Body::Summaries)
     }
 
-    /// Whether it shows people a line for each.
+    /// Returns whether it shows people a line for each.
     pub(crate) fn is_table(&self) -> bool {
         matches!(self.body, Body::Table(_))
     }
 
-    /// Whether it shows people what this host has for each.
+    /// Returns whether it shows people what this host has for each.
     pub(crate) fn shows_host(&self) -> bool {
         matches!(self.body, Body::Summaries | Body::Pages)
     }
 
-    /// Whether it shows people a command to paste.
+    /// Returns whether it shows people a command to paste.
     pub(crate) fn has_commands(&self) -> bool {
         self.shows_host() || matches!(&self.body, Body::Table(table) if table.has_commands())
     }
 
-    /// What is to be written for one more.
+    /// Returns the text for another certificate.
     pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
         let (scene, wide) = (self.scene, self.scene.format == Format::Wide);
         let is_first = std::mem::replace(&mut self.is_empty, false);
@@ -246,7 +246,7 @@ impl<'s> ObjectListing<'s> {
         Ok(Self { noun, names, scene, known: Vec::new(), body })
     }
 
-    /// What is to be written for those of one more certificate.
+    /// Returns the text for the objects of another certificate.
     pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
         let (scene, mut text) = (self.scene, String::new());
         for object in lists::Object::of(self.noun, view) {
@@ -286,7 +286,7 @@ impl<'s> ObjectListing<'s> {
     }
 }
 
-/// Whether an object is among those named; without names all are.
+/// Returns whether an object is among those named; without names all are.
 fn is_wanted(names: &[NameTarget], namespace: &str, name: &str) -> bool {
     names.is_empty() || names.iter().any(|wanted| is_meant(wanted, namespace, name))
 }

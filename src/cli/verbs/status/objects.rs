@@ -26,7 +26,7 @@ use crate::resource::{
 };
 use crate::workspace::view::{CertificateView, IssuerView};
 
-/// What certctl adds to a Certificate as annotations under `status.certctl/`.
+/// Annotations under `status.certctl/` that certctl adds to a Certificate.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 struct Notes {
@@ -34,7 +34,7 @@ struct Notes {
     verdict: String,
     /// Since when the renewal is overdue.
     overdue_since: Option<Rfc3339>,
-    /// How far: overdue, half, nine-tenths or expired.
+    /// Stage: overdue, half, nine-tenths or expired.
     overdue_stage: Option<&'static str>,
     /// The first error of the manifest, or why the state cannot be read.
     error: Option<String>,
@@ -46,7 +46,7 @@ struct Notes {
     temporary: Option<&'static str>,
     /// Lower-case hexadecimal.
     serial_number: Option<String>,
-    /// Of the leaf.
+    /// Fingerprint of the leaf.
     fingerprint_sha256: Option<String>,
     /// The revision that `certctl rollback` replaced by an earlier one.
     rolled_back_from: Option<String>,
@@ -54,7 +54,7 @@ struct Notes {
     ari_renewal_time: Option<Rfc3339>,
     /// The order under way, or the last one.
     order: Option<String>,
-    /// Why the last attempt failed, of a certificate that is ready; else Ready.message has it.
+    /// Reason of the last failure, of a certificate that is ready; else Ready.message has it.
     last_failure: Option<String>,
 }
 
@@ -92,7 +92,7 @@ struct AcmeState {
     ari: RenewalInformationState,
 }
 
-/// What the CA says about when to renew (RFC 9773).
+/// Suggestion of the CA on when to renew (RFC 9773).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RenewalInformationState {
@@ -188,7 +188,7 @@ pub(super) fn certificate(view: &CertificateView) -> CertificateObject {
     }
 }
 
-/// Whether what is in place is deployed, if the manifest asks for that.
+/// Returns whether what is in place is deployed, if the manifest asks for that.
 fn deployed(view: &CertificateView, generation: i64) -> Option<ConditionObject> {
     let has_files = matches!(view.leaf, Some(Ok(_)));
     let wanted = view.deploy_targets().filter(|wanted| has_files && !wanted.is_empty())?;
@@ -261,7 +261,7 @@ fn note_name(name: &str) -> String {
     format!("status.certctl/{name}")
 }
 
-/// That of manifests, with the annotations that certctl adds.
+/// Schema of the metadata of manifests, with the annotations that certctl adds.
 fn certificate_metadata(generator: &mut SchemaGenerator) -> Schema {
     let mut metadata = mapping(Kind::Certificate, "metadata");
     let notes = Notes::json_schema(generator);
@@ -397,10 +397,10 @@ struct OwnedAnnotations {
     certificate_name: String,
     #[serde(rename = "cert-manager.io/certificate-revision")]
     certificate_revision: String,
-    /// What the last self-check of the challenge saw, in JSON.
+    /// Result of the last self-check of the challenge, in JSON.
     #[serde(rename = "status.certctl/check")]
     check: Option<String>,
-    /// What the last self-check of each challenge saw, in JSON.
+    /// Results of the last self-check of each challenge, in JSON.
     #[serde(rename = "status.certctl/checks")]
     checks: Option<String>,
     /// The certificate that the order replaces, by its identifier of RFC 9773 section 4.1.
@@ -525,7 +525,7 @@ pub(super) fn order(order: &Order) -> OrderObject {
     }
 }
 
-/// What the last self-check of a challenge saw, and which challenge that is.
+/// Result of the last self-check of a challenge, and the challenge.
 fn checked(challenge: &Challenge) -> Value {
     let (spec, check) = (&challenge.spec, challenge.check());
     json!({

@@ -23,7 +23,7 @@ pub(in crate::cli) struct Overview {
 #[derive(Debug)]
 struct Known {
     state: State,
-    /// As a command accepts it; empty for a document that has none.
+    /// Name as a command accepts it; empty for a document that has none.
     name: String,
     cells: Vec<Cell>,
     /// What is wrong, and the command that helps, where a person has to act.
@@ -50,7 +50,7 @@ impl Overview {
         self.rows.push(Known { state, name, cells, problem });
     }
 
-    /// Whether it shows a command to paste.
+    /// Returns whether it shows a command to paste.
     pub(in crate::cli) fn has_commands(&self) -> bool {
         let helps = |row: &Known| row.problem.as_ref().is_some_and(|(_, helps)| helps.is_some());
         self.rows.iter().any(helps)

@@ -7,7 +7,7 @@ use crate::resource::Condition;
 /// Lines of `Label: value`, two spaces per level.
 #[derive(Default)]
 pub(super) struct Page {
-    /// What is written so far.
+    /// Text so far.
     pub(super) text: Text,
 }
 
@@ -55,5 +55,5 @@ pub(super) fn or_none(text: &str) -> &str {
     if text.is_empty() { NONE } else { text }
 }
 
-/// What is printed where there is nothing.
+/// Text where there is nothing.
 pub(super) const NONE: &str = "<none>";

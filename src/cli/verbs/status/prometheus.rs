@@ -24,14 +24,14 @@ pub struct Metric {
     pub name: &'static str,
     /// `gauge` or `counter`.
     pub kind: &'static str,
-    /// What it says.
+    /// Text of the HELP line.
     pub help: &'static str,
     samples: Samples,
 }
 
 /// Where the samples of a metric come from.
 enum Samples {
-    /// One for each certificate.
+    /// Value for each certificate.
     Certificate(fn(&CertificateView, Timestamp) -> i64),
     /// Three for each certificate, of which one is 1.
     Ready,
@@ -39,18 +39,18 @@ enum Samples {
     Challenge,
     /// Three for each issuer of a kind, of which one is 1.
     Issuer(IssuerKind),
-    /// One of all that was added.
+    /// Value of all that was added.
     All(fn(&Exposition) -> i64),
-    /// One of the last run.
+    /// Value of the last run.
     Run(fn(&LastRun, Timestamp) -> i64),
-    /// One for each kind of request of the last run.
+    /// Value for each kind of request of the last run.
     Requests,
 }
 
 /// A run that has ended.
 pub(crate) struct LastRun {
     pub(crate) code: ExitCode,
-    /// What it sent to CAs.
+    /// Requests to CAs.
     pub(crate) requests: RequestCounts,
 }
 
@@ -64,16 +64,16 @@ pub(crate) struct Exposition {
 
 /// The values of one certificate.
 struct Values {
-    /// As text.
+    /// Labels as text.
     labels: String,
     ready: ConditionStatus,
     /// In the order of the metrics.
     numbers: Vec<i64>,
 }
 
-/// One challenge of a current order.
+/// Values of a challenge of a current order.
 struct ChallengeValues {
-    /// As text, those before `status` in the alphabet.
+    /// Labels as text, those before `status` in the alphabet.
     labels: String,
     kind: ChallengeType,
     state: AuthorizationState,

@@ -72,11 +72,11 @@ fn issuer(view: &CertificateView, scene: &Scene) -> String {
 /// Lines of `Label: value`.
 struct Lines {
     text: String,
-    /// How many columns a line has.
+    /// Number of columns of a line.
     columns: usize,
     /// Where values begin.
     width: usize,
-    /// How many of several values are shown.
+    /// Number of of several values are shown.
     most: usize,
 }
 
@@ -237,7 +237,7 @@ fn deployment(view: &CertificateView) -> Vec<String> {
     targets.iter().map(ToString::to_string).collect()
 }
 
-/// What is known of a live certificate that is not there.
+/// Note on a live certificate that is missing.
 fn no_leaf(view: &CertificateView) -> &'static str {
     if view.damage.is_some() { NOT_KNOWN } else { "not issued yet" }
 }
@@ -250,12 +250,12 @@ fn secret_path(view: &CertificateView) -> String {
     }
 }
 
-/// What is printed where only the state, which cannot be read, has it.
+/// Text where only the state, which cannot be read, has the fact.
 const NOT_KNOWN: &str = "not known: the state is damaged";
 
 /// What a summary has of a failure.
 const IN_SHORT: [&str; 3] = [DETAIL, "cause", "remedy"];
-/// Of the longest label, with its colon and the space between.
+/// Width of the longest label, with its colon and the space between.
 const WIDTH: usize = 14;
 /// In fewer columns, a value is continued further left.
 const LEAST: usize = 60;

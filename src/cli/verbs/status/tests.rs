@@ -429,7 +429,7 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     assert!(pending.unwrap().ends_with(" 1"), "{metrics}");
 }
 
-/// What names of an edited manifest wait for: the next run makes an order for those.
+/// Names of an edited manifest wait for the next run, which makes an order for them.
 #[test]
 fn an_order_of_other_names_than_the_manifests_waits_for_the_next_run() {
     let mut view = waiting();

@@ -1,4 +1,4 @@
-//! How the names of a certificate are validated, in words.
+//! Ways of validation of a certificate's names, in words.
 
 use crate::cli::words::count::first_names;
 use crate::engine::inputs::{names_of, solver_for};

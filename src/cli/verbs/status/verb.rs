@@ -273,7 +273,7 @@ fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
     )
 }
 
-/// What was read of a table without rows, and what was not.
+/// Note on a table without rows.
 fn nothing(settings: &Settings) -> String {
     let filter = match (&settings.namespace, &settings.selector) {
         (None, None) => "",

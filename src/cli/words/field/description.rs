@@ -42,7 +42,7 @@ impl Kind {
         }
     }
 
-    /// As in a manifest.
+    /// Name as in a manifest.
     pub fn name(self) -> &'static str {
         match self {
             Self::Certificate => "Certificate",

@@ -34,7 +34,7 @@ pub fn below(kind: Kind, path: &str) -> Vec<Field> {
     all(kind).into_iter().filter(is_child).collect()
 }
 
-/// How the paths of the DNS providers' fields begin.
+/// Prefix of the paths of the DNS providers' fields.
 pub(in crate::cli) const DNS01: &str = "spec.acme.solvers.dns01.";
-/// How the paths of annotations begin.
+/// Prefix of the paths of annotations.
 pub const ANNOTATIONS: &str = "metadata.annotations.";

@@ -101,7 +101,7 @@ fn read(source: &'static str) -> Vec<(&'static str, Vec<Field>)> {
     sections
 }
 
-/// One block: its first line, and those below it.
+/// Parses a block: its first line, and those below it.
 fn field(first: &'static str, rest: &'static str) -> Option<Field> {
     let (path, what) = first.rsplit_once(": ")?;
     let (word, used) = what.split_once(", ")?;
