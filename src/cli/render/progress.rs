@@ -52,7 +52,7 @@ struct Style {
 struct Seen {
     /// Number of certificates of the run.
     all: usize,
-    /// What became of those that are over.
+    /// Results of the certificates that are over.
     over: Vec<&'static str>,
     /// Certificates that are issued, which is not logged.
     issued: Vec<NamespacedName>,

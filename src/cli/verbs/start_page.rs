@@ -184,5 +184,5 @@ fn is_denied(error: &StoreError) -> bool {
 
 /// Number of certificates are on the page.
 const MOST: usize = 10;
-/// Of most commands.
+/// Length of most commands.
 const LONGEST: usize = 14;

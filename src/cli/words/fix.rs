@@ -131,7 +131,7 @@ fn damaged(view: &CertificateView) -> Option<(Fix, &'static str)> {
     }
 }
 
-/// What diagnoses the first challenge with which something is wrong.
+/// Check for the first challenge with which something is wrong.
 fn check_of_wait(view: &CertificateView) -> Option<Fix> {
     let spec = &obstructed(view)?.spec;
     check_of(&spec.kind, &escape(&spec.identifier.to_string()))

@@ -1,4 +1,4 @@
-//! What happens next to a certificate, and when: in the column NEXT, and behind `Next attempt`.
+//! Next step of a certificate, and its time: in the column NEXT, and behind `Next attempt`.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use super::time;
 use crate::workspace::outlook::When;
 use crate::workspace::view::CertificateView;
 
-/// As the column NEXT has it: a date, `next run`, or `you`, where nothing happens until the operator acts.
+/// Text of the column NEXT: a date, `next run`, or `you`, where nothing happens until the operator acts.
 pub(in crate::cli) fn cell(view: &CertificateView, scene: &Scene) -> String {
     match view.outlook.when {
         When::Never if view.outlook.state.is_well() => "never".to_owned(),

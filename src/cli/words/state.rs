@@ -65,7 +65,7 @@ impl State {
         fact + &end
     }
 
-    /// What is the case, in short.
+    /// Describes the state in short.
     pub(in crate::cli) fn fact(self, view: &CertificateView, scene: &Scene) -> String {
         let leaf = view.readable_leaf();
         let expiry = leaf.map(|leaf| scene.time(leaf.not_after)).unwrap_or_default();
@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// Whether the operator has to act: neither the next run nor the CA puts it right.
+    /// Returns whether the operator has to act: neither the next run nor the CA puts it right.
     pub(in crate::cli) fn needs_a_person(self, view: &CertificateView) -> bool {
         match self {
             Self::Expired
@@ -182,7 +182,7 @@ fn mistaken(mistake: &Mistake) -> String {
     format!("{place}: {code}: {}", escape(message))
 }
 
-/// Why the issuer is not known.
+/// Reason why the issuer is not known.
 pub(in crate::cli) fn no_issuer(view: &CertificateView) -> &'static str {
     match (&view.mistake, &view.certificate) {
         (Some(_), _) => "not known while the manifest is invalid",
@@ -215,7 +215,7 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
     format!("an issuance waits until {until}{why}")
 }
 
-/// What comes of a state that cannot be read.
+/// Describes the effect of a state that cannot be read.
 fn damage(view: &CertificateView) -> String {
     let Some(Damage { course, .. }) = &view.damage else { return String::new() };
     let course = match course {
@@ -237,7 +237,8 @@ fn damage(view: &CertificateView) -> String {
     format!("; {course}; the key and certificate in place are not affected")
 }
 
-/// What of an issued pair is missing or unusable, of which there is no copy.
+/// Describes the files of an issued pair that are missing or unusable, and of which there is no
+/// copy.
 fn lost(view: &CertificateView) -> String {
     let status = view.record.as_ref().map(|record| &record.status);
     let ready = status.and_then(|status| status.condition(ConditionType::Ready));
@@ -301,12 +302,12 @@ pub(in crate::cli) fn undeployed(view: &CertificateView) -> Option<String> {
     Some(escape(&what).into_owned())
 }
 
-/// Whether a deployment only waits to be run.
+/// Returns whether a deployment only waits to be run.
 pub(in crate::cli) fn is_only_owed(view: &CertificateView) -> bool {
     view.failed_deployment().is_none() && view.lost_output.is_none() && view.owed.is_some()
 }
 
-/// Why the last attempt failed, in one line.
+/// Reason of the last failure, in one line.
 pub(in crate::cli) fn last_failure(view: &CertificateView) -> Option<String> {
     Some(escape(&findings(view)?.title).into_owned())
 }
@@ -318,14 +319,14 @@ pub(in crate::cli) fn failed_at(view: &CertificateView, scene: &Scene) -> String
     at.map(|at| scene.time(at)).unwrap_or_default()
 }
 
-/// What happened, with its time in front where that is known.
+/// Puts the time in front of an event where it is known.
 pub(in crate::cli) fn timed(at: &str, what: &str) -> String {
     if at.is_empty() { what.to_owned() } else { format!("{at}: {what}") }
 }
 
-/// What is said behind the time of a failure that stays recorded until the next success and is no longer the newest
-/// of what is known; `None` where it is. Where an obstacle on this host stops the next run, it may be
-/// the same one again.
+/// Text behind the time of a failure that stays recorded until the next success and is no longer
+/// the newest fact; `None` where it is. Where an obstacle on this host stops the next run, it may
+/// be the same one again.
 pub(in crate::cli) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static str> {
     if view.failure().is_none() {
         Some(if is_blocked { "" } else { " (this no longer holds)" })
@@ -344,7 +345,7 @@ pub(in crate::cli) fn findings(view: &CertificateView) -> Option<Diagnosis> {
     Some(cause_of(failure, order, view))
 }
 
-/// What the last attempt that counted failed by, and when, where something else has failed since.
+/// Describes the last failure that counted, and its time, where something else has failed since.
 pub(in crate::cli) fn counted_before(view: &CertificateView, scene: &Scene) -> Option<String> {
     let record = view.record.as_ref()?;
     record.last_failure.as_ref().filter(|failure| !failure.counts())?;

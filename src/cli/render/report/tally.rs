@@ -35,7 +35,7 @@ const ENDINGS: [&str; 9] = [
 ];
 const INVALID: &str = "invalid";
 
-/// What became of one.
+/// Result of a certificate, in a word.
 pub(crate) fn word_of(report: &Report) -> &'static str {
     if report.error.is_some() {
         return "failed";

@@ -89,7 +89,7 @@ fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
     .collect()
 }
 
-/// What of the subject is no name of a server.
+/// Shows the parts of the subject that are no name of a server.
 fn subject(page: &mut Page, view: &CertificateView) {
     let Some(spec) = view.spec() else { return };
     let other = |other: &OtherName| format!("{}: {}", other.oid, other.utf8_value);

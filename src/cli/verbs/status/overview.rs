@@ -26,7 +26,7 @@ struct Known {
     /// Name as a command accepts it; empty for a document that has none.
     name: String,
     cells: Vec<Cell>,
-    /// What is wrong, and the command that helps, where a person has to act.
+    /// Problem, and the command that helps, where a person has to act.
     problem: Option<(String, Option<String>)>,
 }
 

@@ -253,7 +253,7 @@ fn secret_path(view: &CertificateView) -> String {
 /// Text where only the state, which cannot be read, has the fact.
 const NOT_KNOWN: &str = "not known: the state is damaged";
 
-/// What a summary has of a failure.
+/// Rows of a failure in a summary.
 const IN_SHORT: [&str; 3] = [DETAIL, "cause", "remedy"];
 /// Width of the longest label, with its colon and the space between.
 const WIDTH: usize = 14;

@@ -85,7 +85,7 @@ fn revoked_for_good() -> CertificateView {
     CertificateView { certificate: None, ..revoked() }
 }
 
-/// What the table has of a certificate.
+/// Cells of a certificate in the table.
 fn cells_of(view: &CertificateView) -> Vec<String> {
     let table = certificates(from_ref(view), Extent::Line, &scene(Format::Text)).unwrap();
     let row = table.lines().nth(1).unwrap();
@@ -563,7 +563,7 @@ fn a_failure_stands_in_the_message_of_ready_and_is_not_told_twice() {
     assert_eq!(found(&view), (why, None));
 }
 
-/// What the table and the summary say of what comes next.
+/// Next steps in the table and the summary.
 fn next_of(view: &CertificateView) -> (String, String) {
     let scene = scene(Format::Text);
     let summary = certificates(from_ref(view), Extent::Summary, &scene).unwrap();
