@@ -14,6 +14,7 @@ use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::dns01::record_name;
 use crate::resource::{
     ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
+    Solver,
 };
 use crate::solver::dns01::{Action, DnsProvider, TxtRecord, txt_value};
 
@@ -108,8 +109,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let Some(target) = target else { return Ok(Outcome::CleanedUp) };
         let solvers = &task.issuer.acme.solvers;
-        let all = solvers.iter().filter_map(|solver| Some(&solver.dns01()?.provider));
-        let settings = { all }.find(|one| digest_of_provider(one) == target.solver_digest);
+        let mut providers = solvers.iter().filter_map(Solver::dns01).map(|dns01| &dns01.provider);
+        let settings = providers.find(|one| digest_of_provider(one) == target.solver_digest);
         let Some(settings) = settings else {
             let issuer = &task.issuer.metadata.name;
             return Err(error::precondition(format!(
