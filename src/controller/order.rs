@@ -47,7 +47,7 @@ use super::{Awaited, Change, Effect, OthersOrder, Record, Snapshot, Step, Wake};
 use crate::resource::{
     Cause, CertificateRequest, CertificateSpec, Challenge, CheckReport, DnsName, Doing, Failure,
     FailureClass, Identifier, Issuer, Order, OrderPhase, OrderSpec, OrderState, OrderUrls, Pause,
-    Phase, Reason, pick_solver,
+    Phase, Reason,
 };
 
 pub use absorb::absorb;
@@ -244,16 +244,17 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     if snapshot.run.ordered || !matches!(order.phase, OrderPhase::Solving(_)) {
         return None;
     }
-    let labels = &snapshot.certificate.metadata.labels;
-    let solvers = &snapshot.issuer.acme.solvers;
+    let (issuer, certificate) = (&snapshot.issuer, &snapshot.certificate);
     let differs = |challenge: &&Challenge| {
         let undecided = challenge.phase().is_some_and(|phase| !phase.is_accepted());
         let spec = &challenge.spec;
         let of_it = order.authorizations.iter().find(|a| a.url == spec.authorization_url);
         let offered = of_it.iter().flat_map(|a| a.challenges.iter());
         let offered: Vec<_> = offered.map(|offered| offered.kind.clone()).collect();
-        let today = pick_solver(solvers, &spec.identifier, spec.wildcard, labels, &offered);
-        undecided && !today.is_some_and(|solver| solver.solves_as(&spec.solver))
+        let today = issuer.solver_for(certificate, &spec.identifier, spec.wildcard, &offered);
+        let is_same = today
+            .is_some_and(|today| today.kind == spec.kind && today.solver.solves_as(&spec.solver));
+        undecided && !is_same
     };
     order.challenges.iter().find(differs).map(|challenge| challenge.spec.identifier.clone())
 }

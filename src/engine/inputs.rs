@@ -5,8 +5,8 @@ use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::resource::{
-    Account, AccountIdentity, Certificate, CertificateSpec, ChallengeType, Identifier, Issuer,
-    RequestedField, Solver, hex, pick_solver,
+    Account, AccountIdentity, Certificate, CertificateSpec, ChallengeType, Chosen, Identifier,
+    Issuer, RequestedField, Solver, hex,
 };
 
 /// SHA-256 over bytes, in lower-case hexadecimal.
@@ -40,14 +40,15 @@ pub fn input_digest(
     issuer: &Issuer,
     secrets: &[Zeroizing<Vec<u8>>],
 ) -> String {
-    let solvers: Vec<Option<&Solver>> =
-        names_of(certificate).iter().map(|name| solver_for(issuer, certificate, name)).collect();
+    let chosen = names_of(certificate);
+    let chosen = chosen.iter().map(|name| solver_for(issuer, certificate, name));
+    let solvers = chosen.map(|chosen| chosen.map(|Chosen { solver, kind }| (solver, kind)));
     let inputs = Inputs {
         spec: certificate.spec.requested(),
         server: &issuer.acme.server,
         profile: &issuer.acme.profile,
         eab: issuer.acme.external_account_binding.as_ref().map(|eab| eab.key_id.as_str()),
-        solvers,
+        solvers: solvers.collect(),
         secrets: secrets.iter().map(|bytes| digest_of(bytes)).collect(),
     };
     digest_of(&serde_json::to_vec(&inputs).unwrap_or_default())
@@ -59,7 +60,7 @@ struct Inputs<'a> {
     server: &'a str,
     profile: &'a str,
     eab: Option<&'a str>,
-    solvers: Vec<Option<&'a Solver>>,
+    solvers: Vec<Option<(&'a Solver, ChallengeType)>>,
     secrets: Vec<String>,
 }
 
@@ -77,7 +78,7 @@ pub fn solver_for<'a>(
     issuer: &'a Issuer,
     certificate: &Certificate,
     name: &Identifier,
-) -> Option<&'a Solver> {
+) -> Option<Chosen<'a>> {
     let (identifier, wildcard) = match name {
         Identifier::Dns(dns) if dns.is_wildcard() => {
             (dns.base().parse().map_or_else(|_| name.clone(), Identifier::Dns), true)
@@ -85,6 +86,5 @@ pub fn solver_for<'a>(
         Identifier::Dns(_) | Identifier::Ip(_) => (name.clone(), false),
     };
     let (offered, _) = ChallengeType::proving(&identifier, wildcard);
-    let labels = &certificate.metadata.labels;
-    pick_solver(&issuer.acme.solvers, &identifier, wildcard, labels, &offered)
+    issuer.solver_for(certificate, &identifier, wildcard, &offered)
 }

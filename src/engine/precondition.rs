@@ -166,8 +166,7 @@ fn webroot(
 ) -> Option<Unmet> {
     let path = settings.http01_webroot.as_ref()?;
     let is_over_http = names_of(certificate).iter().any(|name| {
-        let solver = solver_for(issuer, certificate, name);
-        solver.is_some_and(|solver| solver.challenge_type().is_served())
+        solver_for(issuer, certificate, name).is_some_and(|chosen| chosen.kind.is_over_http())
     });
     let obstacle = check_webroot(Path::new(path), bounds).err().filter(|_| is_over_http)?;
     let is_own = certificate.settings.http01_webroot.is_some();

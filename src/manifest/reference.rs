@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::resource::{
     Certificate, ChallengeType, Creation, DnsName, Fix, Identifier, Issuer, IssuerKind, Metadata,
-    NamespacedName, Obstacle, Origin, Page, Usage, host_of, is_public, lets_encrypt, pick_solver,
+    NamespacedName, Obstacle, Origin, Page, Usage, host_of, is_public, lets_encrypt,
 };
 
 use super::builder::parse;
@@ -695,9 +695,8 @@ impl Check<'_> {
 
     fn solver(&self, issuer: &Issuer, name: &Name, sink: &mut Sink<'_>) {
         let pick = |offered: &[ChallengeType]| {
-            let labels = &self.certificate.metadata.labels;
-            let solvers = &issuer.acme.solvers;
-            pick_solver(solvers, &name.identifier, name.wildcard, labels, offered).is_some()
+            let certificate = self.certificate;
+            issuer.solver_for(certificate, &name.identifier, name.wildcard, offered).is_some()
         };
         let (proving, others) = ChallengeType::proving(&name.identifier, name.wildcard);
         if pick(&proving) {

@@ -6,7 +6,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use crate::resource::{ANNOTATION_PREFIX, Settings, is_hidden};
+use crate::resource::{ANNOTATION_PREFIX, ChallengeType, SOLVER, Settings, is_hidden};
 
 use super::diagnostic::{Draft, short};
 use super::field::one_of;
@@ -55,6 +55,16 @@ fn is_part(known: &str, key: &str) -> bool {
 fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static str> {
     let owned = || Some(text.to_owned());
     match key {
+        SOLVER => {
+            let kind = ChallengeType::served(text);
+            settings.solver = Some(kind.ok_or(SERVED)?);
+        }
+        "http01" => {
+            if text != "stateless" {
+                return Err("the only value is `stateless`");
+            }
+            settings.http01_stateless = true;
+        }
         "http01-listen" => settings.http01_listen = addresses(text)?,
         "http01-webroot" => {
             absolute(text)?;
@@ -167,7 +177,12 @@ fn hook(text: &str) -> Result<(), &'static str> {
     }
 }
 
+/// The values of `certctl/solver`.
+pub(super) const SERVED: &str = "write `http-01` or `tls-alpn-01`";
+
 const KEYS: &[&str] = &[
+    SOLVER,
+    "http01",
     "http01-listen",
     "http01-webroot",
     "http01-check-port",
@@ -188,6 +203,9 @@ mod tests {
     #[test]
     fn each_annotation_is_checked() {
         for (key, good, bad) in [
+            ("solver", "tls-alpn-01", "dns-01"),
+            ("solver", "http-01", "TLS-ALPN-01"),
+            ("http01", "stateless", "true"),
             ("http01-listen", "[::]:80, 192.0.2.1:8080", "localhost:80"),
             ("http01-listen", "0.0.0.0:1", "0.0.0.0:0"),
             ("http01-listen", "0.0.0.0:1", ""),
@@ -223,7 +241,17 @@ mod tests {
     fn every_key_sets_something() {
         for key in KEYS {
             let mut settings = Settings::default();
-            for text in ["/a", "0600", "600", "a", "[::]:80", "from-ca-bundle", "true"] {
+            for text in [
+                "/a",
+                "stateless",
+                "http-01",
+                "0600",
+                "600",
+                "a",
+                "[::]:80",
+                "from-ca-bundle",
+                "true",
+            ] {
                 _ = set(&mut settings, key, text);
             }
             assert_ne!(settings, Settings::default(), "{key}");

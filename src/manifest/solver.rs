@@ -1,14 +1,19 @@
 //! Decodes `spec.acme.solvers`: selectors, HTTP-01 as written, DNS-01 with its provider.
 
-use crate::resource::{DnsName, GoDuration, Http01, Selector, Solver, SolverKind};
+use crate::resource::{
+    ANNOTATION_PREFIX, ChallengeType, DnsName, GoDuration, Http01, SOLVER, Selector, Solver,
+    SolverKind,
+};
 
-use super::diagnostic::Draft;
+use super::diagnostic::{Draft, short};
 use super::field::Field;
 use super::json::to_object;
 use super::metadata::labels;
 use super::name::dns_name;
 use super::provider::dns01;
+use super::settings::SERVED;
 use super::sink::Sink;
+use super::tree::Node;
 
 /// Reads the solvers.
 pub(crate) fn solvers(field: &Field<'_>, sink: &mut Sink<'_>) -> Vec<Solver> {
@@ -72,6 +77,21 @@ fn selector(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Selector> {
     Some(Selector { match_labels: match_labels.unwrap_or_default(), dns_names, dns_zones })
 }
 
+/// Checks the one annotation of an Ingress that is for certctl, the challenge type of this solver.
+fn own_type(template: &Field<'_>, sink: &mut Sink<'_>) {
+    let [_, _, metadata, annotations] = Http01::ANNOTATIONS;
+    let found = template.node.get(metadata).and_then(|metadata| metadata.get(annotations));
+    let key = format!("{ANNOTATION_PREFIX}{SOLVER}");
+    for entry in found.map(Node::entries).unwrap_or_default() {
+        let text = entry.value.as_text();
+        if entry.key == key && text.and_then(ChallengeType::served).is_none() {
+            let path = format!("{}.{metadata}.{annotations}.{key}", template.path);
+            let message = format!("invalid value `{}`: {SERVED}", short(text.unwrap_or_default()));
+            sink.error("E0111", entry.value.span, &path, message);
+        }
+    }
+}
+
 /// Settings for a cluster are stored as written and ignored: certctl itself serves the response.
 fn http01_solver(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Http01> {
     let mut fields = field.mapping(sink, "Issuer.spec.acme.solvers.http01")?;
@@ -105,7 +125,10 @@ fn http01_solver(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<Http01> {
             let message = "only one of 'ingressClassName', 'name' or 'class' should be specified";
             sink.error("E0108", field.key_span, &field.path, message);
         }
-        inner.ignore(&["podTemplate", "ingressTemplate", "serviceType"]);
+        if let Some(template) = inner.take("ingressTemplate") {
+            own_type(&template, sink);
+        }
+        inner.ignore(&["podTemplate", "serviceType"]);
         inner.finish(sink);
     }
     if let Some(field) = gateway {

@@ -220,7 +220,7 @@ impl Challenge {
 
     /// Why it waits after this finding of a self-check, in cert-manager's words.
     pub fn waiting_for_propagation(&self, found: &str) -> String {
-        format!("Waiting for {} challenge propagation: {found}", self.spec.type_word())
+        format!("Waiting for {} challenge propagation: {found}", self.spec.kind.in_capitals())
     }
 
     /// Whether it could not be presented for a reason that a retry meets again, such as wrong
@@ -249,7 +249,10 @@ impl Challenge {
         match cause {
             Some(cause) if is_final => cause.to_owned(),
             Some(cause) => {
-                format!("{cause}; waiting for {} challenge propagation", self.spec.type_word())
+                format!(
+                    "{cause}; waiting for {} challenge propagation",
+                    self.spec.kind.in_capitals()
+                )
             }
             None => self.reason.clone(),
         }
@@ -307,7 +310,7 @@ pub struct ChallengeSpec {
     /// The URL of its authorization.
     #[serde(rename = "authorizationURL")]
     pub authorization_url: String,
-    /// http-01 or dns-01.
+    /// One of those that certctl solves.
     #[serde(rename = "type")]
     pub kind: ChallengeType,
     /// The challenge's URL, to which "accept" is posted.
@@ -319,7 +322,7 @@ pub struct ChallengeSpec {
     pub wildcard: bool,
     /// The CA's token, checked to be base64url.
     pub token: String,
-    /// The key authorization (RFC 8555 section 8.1); for dns-01 its digest is the TXT value.
+    /// The key authorization (RFC 8555 section 8.1); dns-01 and tls-alpn-01 show its digest.
     pub key: String,
     /// The solver chosen for it.
     pub solver: Solver,
@@ -333,13 +336,8 @@ impl ChallengeSpec {
 
     /// Why it waits when it has no self-check, in cert-manager's words.
     pub fn waiting_instead(&self, wait: GoDuration) -> String {
-        let kind = self.type_word();
+        let kind = self.kind.in_capitals();
         format!("Waiting {wait} before accepting {kind} challenge without self-check")
-    }
-
-    /// `HTTP-01`, `DNS-01`.
-    fn type_word(&self) -> String {
-        self.kind.as_str().to_uppercase()
     }
 }
 
@@ -353,6 +351,8 @@ pub enum ChallengeType {
     Http01,
     /// RFC 8555 section 8.4.
     Dns01,
+    /// RFC 8737.
+    TlsAlpn01,
     /// A type certctl does not solve.
     Other(String),
 }
@@ -360,23 +360,36 @@ pub enum ChallengeType {
 impl ValidationMethod {
     /// RFC 8555 section 8.3; of addresses RFC 8738.
     pub const HTTP01: Self =
-        Self { word: "http-01", presence: Presence::Served, proves: Proves::Hosts };
+        Self { word: "http-01", presence: Presence::Served, port: Some(80), proves: Proves::Hosts };
     /// RFC 8555 section 8.4.
     pub const DNS01: Self =
-        Self { word: "dns-01", presence: Presence::Record, proves: Proves::Names };
+        Self { word: "dns-01", presence: Presence::Record, port: None, proves: Proves::Names };
+    /// RFC 8737; of addresses RFC 8738.
+    pub const TLS_ALPN01: Self = Self {
+        word: "tls-alpn-01",
+        presence: Presence::Served,
+        port: Some(443),
+        proves: Proves::Hosts,
+    };
 }
 
 impl ChallengeType {
     /// Those that certctl solves.
-    const SOLVED: [Self; 2] = [Self::Http01, Self::Dns01];
+    const SOLVED: [Self; 3] = [Self::Http01, Self::TlsAlpn01, Self::Dns01];
 
     /// What is known of it; `None` for a type that certctl does not solve.
     pub fn method(&self) -> Option<&'static ValidationMethod> {
         match self {
             Self::Http01 => Some(&ValidationMethod::HTTP01),
             Self::Dns01 => Some(&ValidationMethod::DNS01),
+            Self::TlsAlpn01 => Some(&ValidationMethod::TLS_ALPN01),
             Self::Other(_) => None,
         }
+    }
+
+    /// The type whose answer a server of the run gives, by its word.
+    pub fn served(word: &str) -> Option<Self> {
+        Self::SOLVED.into_iter().find(|kind| kind.is_served() && kind.as_str() == word)
     }
 
     /// The protocol's name.
@@ -385,7 +398,18 @@ impl ChallengeType {
             Self::Other(word) => word,
             Self::Http01 => ValidationMethod::HTTP01.word,
             Self::Dns01 => ValidationMethod::DNS01.word,
+            Self::TlsAlpn01 => ValidationMethod::TLS_ALPN01.word,
         }
+    }
+
+    /// The same for people: `HTTP-01`.
+    pub fn in_capitals(&self) -> String {
+        self.as_str().to_uppercase()
+    }
+
+    /// Whether it is a file over HTTP, so that another web server can give it.
+    pub fn is_over_http(&self) -> bool {
+        *self == Self::Http01
     }
 
     /// Whether its answer is given by a server of the run.
@@ -407,10 +431,13 @@ impl ChallengeType {
 }
 
 impl Solver {
-    /// The challenge type that it answers.
-    pub fn challenge_type(&self) -> ChallengeType {
-        match self.kind {
-            SolverKind::Http01(_) => ChallengeType::Http01,
+    /// The challenge type that it answers; `served` is that of an `http01` solver without a type of
+    /// its own (`certctl/solver`).
+    pub fn challenge_type(&self, served: Option<&ChallengeType>) -> ChallengeType {
+        match &self.kind {
+            SolverKind::Http01(http01) => {
+                http01.own_type().or_else(|| served.cloned()).unwrap_or(ChallengeType::Http01)
+            }
             SolverKind::Dns01(_) => ChallengeType::Dns01,
         }
     }

@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::secret_key_selector::SecretKeySelector;
-use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings, host_of, lets_encrypt};
+use super::{
+    ANNOTATION_PREFIX, Certificate, ChallengeType, Chosen, Dns01, DnsName, GoDuration, Identifier,
+    Metadata, Origin, SOLVER, Settings, host_of, lets_encrypt, pick_solver,
+};
 
 /// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +69,19 @@ impl Issuer {
             }
         }
         found
+    }
+
+    /// The solver for a name of a Certificate (without `*.`), among those whose type is offered.
+    pub fn solver_for(
+        &self,
+        certificate: &Certificate,
+        identifier: &Identifier,
+        wildcard: bool,
+        offered: &[ChallengeType],
+    ) -> Option<Chosen<'_>> {
+        let served = certificate.settings.solver.as_ref().or(self.settings.solver.as_ref());
+        let labels = &certificate.metadata.labels;
+        pick_solver(&self.acme.solvers, identifier, wildcard, labels, served, offered)
     }
 
     /// What to say of a server whose answer is none of an ACME directory.
@@ -206,21 +222,16 @@ impl Solver {
         }
     }
 
-    /// Whether it solves as another does: settings of HTTP-01 are for clusters, and do not count.
+    /// Whether it has the settings of another; those of `http01` are for clusters, and do not count.
     pub fn solves_as(&self, other: &Self) -> bool {
-        match (&self.kind, &other.kind) {
-            (SolverKind::Http01(_), SolverKind::Http01(_)) => true,
-            (SolverKind::Dns01(one), SolverKind::Dns01(other)) => one == other,
-            (SolverKind::Http01(_), SolverKind::Dns01(_))
-            | (SolverKind::Dns01(_), SolverKind::Http01(_)) => false,
-        }
+        self.dns01() == other.dns01()
     }
 }
 
 /// How a solver proves control.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SolverKind {
-    /// Serve a file over HTTP.
+    /// Answer the CA's connection, by HTTP-01 or TLS-ALPN-01.
     Http01(Http01),
     /// Write a TXT record.
     Dns01(Box<Dns01>),
@@ -231,6 +242,20 @@ pub enum SolverKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Http01(pub serde_json::Map<String, serde_json::Value>);
+
+impl Http01 {
+    /// Where the annotations for one solver are, below `http01`: cert-manager adds them to its
+    /// Ingress.
+    pub const ANNOTATIONS: [&str; 4] = ["ingress", "ingressTemplate", "metadata", "annotations"];
+
+    /// The challenge type that this solver's own `certctl/solver` names.
+    pub fn own_type(&self) -> Option<ChallengeType> {
+        let [first, inner @ ..] = Self::ANNOTATIONS;
+        let annotations = inner.iter().try_fold(self.0.get(first)?, |at, name| at.get(name))?;
+        let word = annotations.get(format!("{ANNOTATION_PREFIX}{SOLVER}"))?.as_str()?;
+        ChallengeType::served(word)
+    }
+}
 
 /// `selector`: all non-empty parts must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

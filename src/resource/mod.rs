@@ -58,7 +58,7 @@ mod validation_method;
 mod zone;
 
 pub use account::{Account, AccountIdentity, AccountStep};
-pub use api::{ANNOTATION_PREFIX, API_VERSION, SOLVER_GROUP};
+pub use api::{ANNOTATION_PREFIX, API_VERSION, SOLVER, SOLVER_GROUP};
 pub(crate) use causes::{causes, innermost};
 pub use certificate::{
     Certificate, CertificateSpec, IssuerRef, Jks, KeystoreProfile, Keystores, NameConstraintItem,
@@ -133,7 +133,7 @@ pub use secret::{
     SecretLinks, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
 };
 pub use secret_key_selector::SecretKeySelector;
-pub use selection::pick_solver;
+pub use selection::{Chosen, pick_solver};
 pub use settings::Settings;
 pub use state::{AuthorizationState, OrderState};
 pub use status::{CertificateRecord, CertificateStatus, Notice};

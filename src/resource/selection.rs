@@ -4,7 +4,15 @@ use std::collections::BTreeMap;
 
 use super::{ChallengeType, DnsName, Identifier, Selector, Solver};
 
-/// Picks the solver for `identifier` among those whose type the server offers.
+/// The solver for a name, and the challenge type that it answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen<'a> {
+    pub solver: &'a Solver,
+    pub kind: ChallengeType,
+}
+
+/// Picks the solver for `identifier` among those whose type the server offers. `served` is the type
+/// of `http01` solvers (`certctl/solver`).
 ///
 /// A solver without a selector is taken only when nothing is chosen yet. With a selector, all its
 /// non-empty parts must match, and the score (exact names, labels in the longest matching zone,
@@ -14,10 +22,12 @@ pub fn pick_solver<'a>(
     identifier: &Identifier,
     wildcard: bool,
     labels: &BTreeMap<String, String>,
+    served: Option<&ChallengeType>,
     offered: &[ChallengeType],
-) -> Option<&'a Solver> {
+) -> Option<Chosen<'a>> {
     let mut chosen: Option<(&Solver, Option<Score>)> = None;
-    for solver in solvers.iter().filter(|solver| offered.contains(&solver.challenge_type())) {
+    let is_offered = |solver: &&Solver| offered.contains(&solver.challenge_type(served));
+    for solver in solvers.iter().filter(is_offered) {
         match &solver.selector {
             None => {
                 if chosen.is_none() {
@@ -33,7 +43,7 @@ pub fn pick_solver<'a>(
             }
         }
     }
-    chosen.map(|(solver, _)| solver)
+    chosen.map(|(solver, _)| Chosen { solver, kind: solver.challenge_type(served) })
 }
 
 /// Exact name, labels in the longest matching zone, matching labels: compared in this order.
@@ -107,8 +117,8 @@ mod tests {
         let picked = |name: &str| {
             let identifier = Identifier::Dns(name.parse().unwrap());
             let found =
-                pick_solver(&solvers, &identifier, false, &labels, &[ChallengeType::Http01]);
-            found.and_then(|found| solvers.iter().position(|s| std::ptr::eq(s, found)))
+                pick_solver(&solvers, &identifier, false, &labels, None, &[ChallengeType::Http01]);
+            found.and_then(|found| solvers.iter().position(|s| std::ptr::eq(s, found.solver)))
         };
         assert_eq!(picked("other.org"), Some(0));
         assert_eq!(picked("example.com"), Some(1));
@@ -123,6 +133,38 @@ mod tests {
         let identifier = Identifier::Dns("example.com".parse().unwrap());
         let solvers = [catch_all()];
         let offered = [ChallengeType::Dns01];
-        assert_eq!(pick_solver(&solvers, &identifier, true, &BTreeMap::new(), &offered), None);
+        let labels = BTreeMap::new();
+        assert_eq!(pick_solver(&solvers, &identifier, true, &labels, None, &offered), None);
+    }
+
+    #[test]
+    fn an_annotation_chooses_the_type_of_http01_solvers_and_their_own_comes_first() {
+        let identifier = Identifier::Dns("example.com".parse().unwrap());
+        let own = |word: &str| {
+            let text = format!(
+                "{{\"ingress\": {{\"ingressTemplate\": {{\"metadata\": {{\"annotations\": \
+                 {{\"certctl/solver\": \"{word}\"}}}}}}}}}}"
+            );
+            let kind = SolverKind::Http01(serde_json::from_str(&text).unwrap());
+            Solver { kind, ..catch_all() }
+        };
+        use ChallengeType::{Http01, TlsAlpn01};
+        for (solver, served, kind) in [
+            (catch_all(), None, Http01),
+            (catch_all(), Some(TlsAlpn01), TlsAlpn01),
+            (own("tls-alpn-01"), None, TlsAlpn01),
+            (own("http-01"), Some(TlsAlpn01), Http01),
+        ] {
+            let solvers = [solver];
+            let labels = BTreeMap::new();
+            let pick = |offered: &[ChallengeType]| {
+                let served = served.as_ref();
+                pick_solver(&solvers, &identifier, false, &labels, served, offered)
+                    .map(|chosen| chosen.kind)
+            };
+            assert_eq!(pick(&[Http01, TlsAlpn01]), Some(kind.clone()), "{solvers:?}");
+            assert_eq!(pick(&[kind.clone()]), Some(kind));
+            assert_eq!(pick(&[ChallengeType::Dns01]), None);
+        }
     }
 }

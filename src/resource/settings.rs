@@ -2,13 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DeployTarget;
+use super::{ChallengeType, DeployTarget};
 
 /// The `certctl/` annotations, one field each. On an Issuer they are the defaults of its
 /// Certificates; an empty list or `None` means "not set".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
+    /// `certctl/solver`: the challenge type of `http01` solvers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solver: Option<ChallengeType>,
+    /// `certctl/http01: stateless`: a server outside answers any token, by the account's
+    /// thumbprint.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http01_stateless: bool,
     /// `certctl/http01-listen`: comma-separated socket addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub http01_listen: Vec<String>,
@@ -73,6 +80,8 @@ impl Settings {
     pub fn or(&self, defaults: &Self) -> Self {
         let own = self.clone();
         Self {
+            solver: own.solver.or_else(|| defaults.solver.clone()),
+            http01_stateless: own.http01_stateless || defaults.http01_stateless,
             http01_listen: if own.http01_listen.is_empty() {
                 defaults.http01_listen.clone()
             } else {

@@ -9,6 +9,8 @@ pub struct ValidationMethod {
     pub word: &'static str,
     /// Where the answer is.
     pub presence: Presence,
+    /// The TCP port of the name that the CA connects to; `None` if it connects to none.
+    pub port: Option<u16>,
     pub(super) proves: Proves,
 }
 

@@ -18,8 +18,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::StoreError;
 use crate::engine::{DryRun, dry_run};
 use crate::resource::{
-    CertificateSpec, IssuerKind, LeafFacts, NamespacedName, Reason, Solver, Spent, SuggestedWindow,
-    only_in,
+    CertificateSpec, IssuerKind, LeafFacts, NamespacedName, Reason, Spent, SuggestedWindow, only_in,
 };
 
 /// What `issue` would do with one certificate. Serialized as an item of `kind: Plan`.
@@ -321,9 +320,9 @@ fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<Strin
 fn names(snapshot: &Snapshot) -> Vec<Name> {
     let certificate = &snapshot.certificate;
     let name = |name| {
-        let solver = solver_for(&snapshot.issuer, certificate, &name);
-        let method = solver.and_then(|solver| solver.challenge_type().method());
-        let dns01 = solver.and_then(Solver::dns01);
+        let chosen = solver_for(&snapshot.issuer, certificate, &name);
+        let method = chosen.as_ref().and_then(|chosen| chosen.kind.method());
+        let dns01 = chosen.as_ref().and_then(|chosen| chosen.solver.dns01());
         Name {
             name: name.to_string(),
             solver: method.map_or("none", |method| method.word),

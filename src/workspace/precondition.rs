@@ -80,7 +80,7 @@ pub fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
 fn solvers_of(task: &Task) -> impl Iterator<Item = usize> {
     let Task { certificate, issuer, .. } = task;
     names_of(certificate).into_iter().filter_map(|name| {
-        let solver = solver_for(issuer, certificate, &name)?;
+        let solver = solver_for(issuer, certificate, &name)?.solver;
         issuer.acme.solvers.iter().position(|one| std::ptr::eq(one, solver))
     })
 }

@@ -23,7 +23,7 @@ use crate::manifest::{
 };
 use crate::resource::{
     Certificate, CertificateSpec, Issuer, IssuerKind, IssuerRef, Metadata, NamespacedName,
-    Obstacle, SecretFiles, SecretKeySelector, Settings, Solver,
+    Obstacle, SecretFiles, SecretKeySelector, Settings,
 };
 
 /// What was read for a request.
@@ -448,9 +448,10 @@ impl Workspace {
         let namespace = self.secrets_namespace(issuer);
         let eab = issuer.acme.external_account_binding.as_ref();
         let names = names_of(certificate);
-        let solvers = names.iter().filter_map(|name| solver_for(issuer, certificate, name));
-        let of_solvers =
-            solvers.filter_map(Solver::dns01).flat_map(|dns01| dns01.provider.credentials());
+        let chosen = names.iter().filter_map(|name| solver_for(issuer, certificate, name));
+        let of_solvers = chosen
+            .filter_map(|chosen| chosen.solver.dns01())
+            .flat_map(|dns01| dns01.provider.credentials());
         let eab = eab.map(|eab| eab.key_secret_ref.clone());
         let all: BTreeSet<SecretKeySelector> = eab.into_iter().chain(of_solvers).collect();
         let bytes = |SecretKeySelector { name, key }: SecretKeySelector| {

@@ -108,7 +108,10 @@ pub(in crate::cli) fn owed(view: &CertificateView) -> Vec<String> {
 fn trace(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match spec.kind.method().map(|method| method.presence) {
-        Some(Presence::Served) => challenge_url(&spec.identifier, &escape(&spec.token)),
+        Some(_) if spec.kind.is_over_http() => {
+            challenge_url(&spec.identifier, &escape(&spec.token))
+        }
+        Some(Presence::Served) => format!("{} for {}", spec.kind.in_capitals(), spec.identifier),
         Some(Presence::Record) => {
             let value = txt_value(&spec.key);
             let place = spec.solver.dns01().map(written_at).unwrap_or_default();

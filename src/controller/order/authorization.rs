@@ -10,8 +10,9 @@ use crate::controller::{
     AuthorizationSeen, Change, Effect, IllegalOutcome, Outcome, Record, Run, Snapshot, challenge,
 };
 use crate::resource::{
-    AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Identifier, Order,
-    OrderPhase, OrderState, PendingChallenge, Phase, Presented, Reason, ReasonSource, pick_solver,
+    AuthorizationState, Challenge, ChallengeSpec, ChallengeState, ChallengeType, Chosen,
+    Identifier, Order, OrderPhase, OrderState, PendingChallenge, Phase, Presented, Reason,
+    ReasonSource,
 };
 
 /// Applies an authorization: to an order in phase Authorizing, and to an accepted challenge whose
@@ -152,9 +153,9 @@ fn new_challenge(
         return Err(format!("the CA says the authorization is {}", seen.state.as_str()));
     }
     let offered: Vec<_> = seen.challenges.iter().map(|(offered, _)| offered.kind.clone()).collect();
-    let labels = &snapshot.certificate.metadata.labels;
-    let solvers = &snapshot.issuer.acme.solvers;
-    let solver = pick_solver(solvers, &seen.identifier, seen.wildcard, labels, &offered)
+    let (issuer, certificate) = (&snapshot.issuer, &snapshot.certificate);
+    let Chosen { solver, kind } = issuer
+        .solver_for(certificate, &seen.identifier, seen.wildcard, &offered)
         .ok_or_else(|| {
             let offered: Vec<&str> = offered.iter().map(ChallengeType::as_str).collect();
             format!(
@@ -162,7 +163,6 @@ fn new_challenge(
                 if offered.is_empty() { "none".to_owned() } else { offered.join(", ") }
             )
         })?;
-    let kind = solver.challenge_type();
     let (offered, key) = seen
         .challenges
         .iter()

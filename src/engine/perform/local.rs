@@ -18,7 +18,7 @@ use crate::pki;
 use crate::probe::{check_http01, explained_by_host};
 use crate::resource::{
     Cause, ChallengeSpec, CheckReport, DeployTarget, Dns01Target, Fix, Http01Report, KeyAlgorithm,
-    Obstacle, Outlook, Solver, Token, Verdict,
+    Obstacle, Outlook, Token, Verdict,
 };
 use crate::solver::dns01::Action;
 use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
@@ -52,8 +52,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         }
         let mut over_http = false;
         for name in names_of(&task.certificate) {
-            let solver = solver_for(&task.issuer, &task.certificate, &name);
-            match solver.map(Solver::dns01) {
+            let chosen = solver_for(&task.issuer, &task.certificate, &name);
+            match chosen.map(|chosen| chosen.solver.dns01()) {
                 Some(None) => over_http = true,
                 Some(Some(dns01)) => {
                     self.provider(task, &dns01.provider).map_err(|error| {

@@ -41,7 +41,7 @@ pub struct SelfCheck {
 fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, Vec<SelfCheck>) {
     let mut checks: Vec<SelfCheck> = Vec::new();
     for wanting in solvers {
-        let Some(solver) = wanting.solver else { continue };
+        let Some(solver) = wanting.solver() else { continue };
         let Some(dns01) = solver.dns01() else { continue };
         let is_needed = solver.wait_instead_of_self_check.is_none();
         let known = checks.iter_mut().find(|check| check.nameservers == dns01.nameservers);
@@ -70,7 +70,7 @@ fn self_checks(solvers: &[Wanting<'_>], is_recursive_only: bool) -> (SelfCheck, 
 /// Whether the manifests have the name, and validate it over HTTP alone.
 fn is_over_http(solvers: &[Wanting<'_>]) -> bool {
     let is_http = |wanting: &Wanting<'_>| {
-        wanting.solver.is_some_and(|solver| solver.challenge_type().is_served())
+        wanting.chosen.as_ref().is_some_and(|chosen| chosen.kind.is_over_http())
     };
     !solvers.is_empty() && solvers.iter().all(is_http)
 }

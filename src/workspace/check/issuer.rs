@@ -79,7 +79,7 @@ impl IssuerCheck {
             if !seen.insert((issuer.kind, issuer.metadata.key(), wanting.is_wildcard)) {
                 continue;
             }
-            let dns01 = wanting.solver.and_then(Solver::dns01);
+            let dns01 = wanting.solver().and_then(Solver::dns01);
             checked.push(Self {
                 issuer: wanting.issuer_name(),
                 is_wildcard: wanting.is_wildcard,

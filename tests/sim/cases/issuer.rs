@@ -35,11 +35,13 @@ pub(crate) fn solver(case: &Case) -> Value {
     let offered: Vec<ChallengeType> = offered.iter().map(|kind| text(kind).into()).collect();
     let wildcard = input["wildcard"].as_bool().unwrap_or_default();
     let identifier = identifier(&text(&input["identifier"]));
-    let picked = pick_solver(&solvers, &identifier, wildcard, &labels, &offered);
-    let index = picked.and_then(|picked| solvers.iter().position(|s| std::ptr::eq(s, picked)));
+    let picked = pick_solver(&solvers, &identifier, wildcard, &labels, None, &offered);
+    let index = picked
+        .as_ref()
+        .and_then(|picked| solvers.iter().position(|s| std::ptr::eq(s, picked.solver)));
     json!({
         "solver": index.and_then(|index| given.get(index)).map(|value| &value["id"]),
-        "challenge": picked.map(|picked| picked.challenge_type().as_str().to_owned()),
+        "challenge": picked.map(|picked| picked.kind.as_str().to_owned()),
     })
 }
 
@@ -58,8 +60,11 @@ pub(crate) fn dns_zones(case: &Case) -> Value {
         }
         let offered = [ChallengeType::Dns01];
         let wildcard = base.len() < name.len();
-        let picked = pick_solver(&solvers, &identifier(base), wildcard, &BTreeMap::new(), &offered);
-        picked.is_some_and(|picked| solvers.first().is_some_and(|ours| std::ptr::eq(ours, picked)))
+        let picked =
+            pick_solver(&solvers, &identifier(base), wildcard, &BTreeMap::new(), None, &offered);
+        picked.is_some_and(|picked| {
+            solvers.first().is_some_and(|ours| std::ptr::eq(ours, picked.solver))
+        })
     };
     let matches = wins(None);
     let labels: Vec<&str> = base.split('.').collect();

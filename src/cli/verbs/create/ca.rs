@@ -52,7 +52,7 @@ pub(super) fn chosen(
 
 /// Returns whether an Issuer has a solver for HTTP-01.
 pub(super) fn has_http01(issuer: &Issuer) -> bool {
-    issuer.acme.solvers.iter().any(|solver| solver.challenge_type().is_served())
+    issuer.acme.solvers.iter().any(|solver| solver.dns01().is_none())
 }
 
 /// The first wildcard among these names that an Issuer has no solver for.
@@ -60,7 +60,7 @@ pub(super) fn unvalidated<'a>(issuer: &Issuer, names: &'a [String]) -> Option<&'
     let has_solver = |domain: DnsName| {
         let (identifier, labels) = (Identifier::Dns(domain), BTreeMap::new());
         let (offered, _) = ChallengeType::proving(&identifier, true);
-        pick_solver(&issuer.acme.solvers, &identifier, true, &labels, &offered).is_some()
+        pick_solver(&issuer.acme.solvers, &identifier, true, &labels, None, &offered).is_some()
     };
     let domain = |name: &String| name.strip_prefix("*.").map(str::parse);
     names.iter().find(|name| domain(name).is_some_and(|domain| !domain.is_ok_and(has_solver)))

@@ -41,8 +41,8 @@ impl<'a> Use<'a> {
     /// The names that are proven by HTTP-01.
     pub(in crate::cli) fn over_http(&self) -> Vec<Identifier> {
         let is_http = |name: &Identifier| {
-            let solver = solver_for(self.issuer, self.certificate, name);
-            solver.is_some_and(|solver| solver.challenge_type().is_served())
+            let chosen = solver_for(self.issuer, self.certificate, name);
+            chosen.is_some_and(|chosen| chosen.kind.is_over_http())
         };
         names_of(self.certificate).into_iter().filter(is_http).collect()
     }

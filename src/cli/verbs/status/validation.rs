@@ -2,7 +2,7 @@
 
 use crate::cli::words::count::first_names;
 use crate::engine::inputs::{names_of, solver_for};
-use crate::resource::Settings;
+use crate::resource::{ChallengeType, Chosen, Settings};
 use crate::workspace::view::CertificateView;
 
 /// Each way, with the names that are validated so where there are several; nothing of a certificate whose
@@ -14,14 +14,16 @@ pub(super) fn ways(view: &CertificateView, most: usize) -> Vec<String> {
     let settings = certificate.settings.or(&issuer.settings);
     let mut ways: Vec<(String, Vec<String>)> = Vec::new();
     for name in names_of(certificate) {
-        let solver = solver_for(issuer, certificate, &name);
-        let way = solver.map_or_else(
-            || "no solver of the Issuer".to_owned(),
-            |solver| match solver.dns01() {
-                None => over_http(&settings),
-                Some(dns01) => format!("DNS-01, {}", dns01.provider.name()),
-            },
-        );
+        let way = match solver_for(issuer, certificate, &name) {
+            None => "no solver of the Issuer".to_owned(),
+            Some(Chosen { solver, kind }) => {
+                let how = match solver.dns01() {
+                    Some(dns01) => dns01.provider.name().to_owned(),
+                    None => how_served(&kind, &settings),
+                };
+                format!("{}, {how}", kind.in_capitals())
+            }
+        };
         let name = name.to_string();
         match ways.iter_mut().find(|(other, _)| *other == way) {
             Some((_, names)) => names.push(name),
@@ -37,12 +39,14 @@ pub(super) fn ways(view: &CertificateView, most: usize) -> Vec<String> {
     }
 }
 
-fn over_http(settings: &Settings) -> String {
+fn how_served(kind: &ChallengeType, settings: &Settings) -> String {
     let listen = &settings.http01_listen;
     match &settings.http01_webroot {
-        Some(folder) => format!("HTTP-01, by the webroot {folder}"),
-        None if listen.is_empty() => "HTTP-01, certctl answers".to_owned(),
-        None => format!("HTTP-01, certctl answers on {}", listen.join(", ")),
+        _ if !kind.is_over_http() => "certctl answers".to_owned(),
+        _ if settings.http01_stateless => "your server answers without a token".to_owned(),
+        Some(folder) => format!("by the webroot {folder}"),
+        None if listen.is_empty() => "certctl answers".to_owned(),
+        None => format!("certctl answers on {}", listen.join(", ")),
     }
 }
 
