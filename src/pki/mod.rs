@@ -8,6 +8,7 @@ mod certificate;
 mod chain;
 mod chain_error;
 mod chain_view;
+mod challenge_certificate;
 mod crl;
 mod csr;
 mod csr_error;
@@ -42,6 +43,10 @@ pub use certificate::{
 pub use chain::{Chain, MAX_CERTIFICATES};
 pub use chain_error::ChainError;
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
+pub use challenge_certificate::{
+    ChallengeCertificate, ChallengeCertificateError, ChallengeEncodingError, challenge_certificate,
+    check_challenge_certificate, digest_of,
+};
 pub use crl::{RevocationList, check_crl};
 pub use csr::{Csr, build_csr, csr_der};
 pub use csr_error::CsrError;

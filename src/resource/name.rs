@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use super::hex::hex;
 use super::reach::Reach;
 
 /// `namespace/name`: what identifies an object among those of its kind.
@@ -147,6 +148,26 @@ impl fmt::Display for Identifier {
 }
 
 impl Identifier {
+    /// What tls-alpn-01 sends as server name: TLS has none for an address, so that its reverse name
+    /// stands for it (RFC 8738 section 6).
+    pub fn server_name(&self) -> String {
+        let address = match self {
+            Self::Dns(name) => return name.base().to_owned(),
+            Self::Ip(address) => address.to_canonical(),
+        };
+        match address {
+            IpAddr::V4(v4) => {
+                let [a, b, c, d] = v4.octets();
+                format!("{d}.{c}.{b}.{a}.in-addr.arpa")
+            }
+            IpAddr::V6(v6) => {
+                let digits = hex(&v6.octets());
+                let reverse: String = digits.chars().rev().flat_map(|digit| [digit, '.']).collect();
+                format!("{reverse}ip6.arpa")
+            }
+        }
+    }
+
     /// Whether a public CA certifies it (CA/Browser Forum's Baseline Requirements, 4.2.2 and
     /// 7.1.4): a name below a registry of the Public Suffix List, or a public address.
     pub fn is_public(&self) -> bool {
@@ -264,6 +285,21 @@ mod tests {
         }
         for (text, expected) in [("192.168.1.5", false), ("8.8.8.8", true), ("fd00::1", false)] {
             assert_eq!(Identifier::Ip(text.parse().unwrap()).is_public(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_server_name_of_an_address_is_its_reverse_name() {
+        let name = Identifier::Dns("*.Example.com".parse().unwrap());
+        assert_eq!(name.server_name(), "example.com");
+        let v6 = "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa";
+        for (address, expected) in [
+            ("192.0.2.10", "10.2.0.192.in-addr.arpa"),
+            ("::ffff:192.0.2.10", "10.2.0.192.in-addr.arpa"),
+            ("2001:db8::1", v6),
+        ] {
+            let identifier = Identifier::Ip(address.parse().unwrap());
+            assert_eq!(identifier.server_name(), expected);
         }
     }
 
