@@ -16,7 +16,7 @@ use crate::cli::render::message::Level;
 use crate::cli::render::output::escape;
 use crate::cli::shell::Shell;
 use crate::host::rights::group_name;
-use crate::solver::http01::{listener_addresses, remember_holders};
+use crate::solver::listener::{listener_addresses, remember_holders};
 
 /// Makes this process of root one of the owner of the state. Without effect for other
 /// users, and where root lacks the rights for it: then the state names its owner. Must come before

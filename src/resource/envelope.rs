@@ -278,7 +278,7 @@ mod tests {
         check_shape::<RevokedCertificate>();
         check_shape::<Queue>();
         check_shape::<SecretMetadata>();
-        check_shape::<crate::solver::http01::PresentedToken>();
+        check_shape::<crate::solver::listener::PresentedToken>();
     }
 
     /// A kind as it is in its second version, which renamed a field and added one.

@@ -23,7 +23,7 @@ use crate::engine::{
 use crate::manifest::SecretSource;
 use crate::probe::{DnsServer, Resolver, ResolverOptions};
 use crate::resource::{Event, NamespacedName};
-use crate::solver::http01::{FolderError, Hits, ListenError, TokenFolder, listener_addresses};
+use crate::solver::listener::{FolderError, Hits, ListenError, TokenFolder, listener_addresses};
 use crate::store::StateDirectory;
 
 /// The User-Agent for CAs and providers.

@@ -21,7 +21,8 @@ use crate::resource::{
     Obstacle, Outlook, Token, Verdict,
 };
 use crate::solver::dns01::Action;
-use crate::solver::http01::{Holder, ListenError, Listener, Webroot, answers_for, check_webroot};
+use crate::solver::http01::{Webroot, check_webroot};
+use crate::solver::listener::{Answers, Holder, ListenError, Listener, answers_for};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -119,7 +120,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let listener = loop {
             let sockets = inherited.iter().map(TcpListener::try_clone).collect::<Result<_, _>>();
             let sockets = sockets.map_err(error::local)?;
-            match Listener::bind(&addresses, sockets, &self.tokens, &self.hits) {
+            let answers = Answers::http(&self.tokens, &self.hits);
+            match Listener::bind(&addresses, sockets, answers) {
                 Err(ListenError::InUse { addr, holder: Some(holder) })
                     if holder.is_certctl && waits < PORT_WAITS =>
                 {

@@ -21,7 +21,7 @@ use crate::pki::RevocationList;
 use crate::probe::{CheckOptions, Resolver};
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
-use crate::solver::http01::{Hits, Holder, Listener, TokenFolder};
+use crate::solver::listener::{Hits, Holder, Listener, TokenFolder};
 use crate::trust::Bounds;
 
 /// Reads an environment variable.

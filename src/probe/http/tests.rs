@@ -11,7 +11,7 @@ use crate::probe::ResolverOptions;
 use crate::probe::name_server::{NameServer, Reply};
 use crate::probe::web_server::WebServer;
 use crate::resource::Verdict;
-use crate::solver::http01::{Hits, Listener, TokenFolder};
+use crate::solver::listener::{Answers, Hits, Listener, TokenFolder};
 
 const KEY: &str = "tok.abc";
 const PATH: &str = "/.well-known/acme-challenge/tok";
@@ -336,7 +336,7 @@ async fn the_listener_passes_the_check_and_does_not_count_it() {
     let folder = TokenFolder::open(&root.path().join("http01")).unwrap();
     let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
     let any = ["[::]:0".parse().unwrap()];
-    let listener = Listener::bind(&any, vec![], &folder, &hits).unwrap();
+    let listener = Listener::bind(&any, vec![], Answers::http(&folder, &hits)).unwrap();
     let port = listener.addresses()[0].port();
     let report = check(&["127.0.0.1", "::1"], port).await;
     assert_eq!(

@@ -11,22 +11,49 @@
 //! No file path is made from a request: its last component must be a valid token before it is
 //! looked up.
 
+use std::convert::Infallible;
+use std::future::ready;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
 
-use super::{Hits, TokenFolder};
 use crate::resource::{
     CHALLENGE_PATH, RECEIVED_HOST_HEADER, SELF_CHECK_HEADER, Token, UNKNOWN_TOKEN_HEADER,
 };
+use crate::solver::listener::{Hits, TokenFolder};
 
-/// The response to `request`; a fetch that is not a self-check is counted.
-pub(super) fn answer<B>(
+/// Answers the one request of a connection.
+///
+/// The client has `header_timeout` for the header (at most 8 KiB) and 30 s in all.
+pub(in crate::solver) async fn serve(
+    stream: TcpStream,
     folder: &TokenFolder,
     hits: &Hits,
-    request: &Request<B>,
-) -> Response<Full<Bytes>> {
+    header_timeout: Duration,
+) {
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(answer(folder, hits, &request))));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(header_timeout)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    // A client that disconnects or does not send HTTP is not an error.
+    match tokio::time::timeout(VISIT_TIMEOUT, connection).await {
+        Ok(Ok(())) | Err(_) => {}
+        Ok(Err(error)) => tracing::trace!(%error, "visitor of the HTTP-01 listener"),
+    }
+}
+
+/// The response to `request`; a fetch that is not a self-check is counted.
+fn answer<B>(folder: &TokenFolder, hits: &Hits, request: &Request<B>) -> Response<Full<Bytes>> {
     if let Some((token, key_authorization)) = key_authorization(folder, request) {
         let body = Bytes::from(key_authorization);
         let mut response = response(StatusCode::OK, "application/octet-stream", body);
@@ -63,9 +90,14 @@ fn response(status: StatusCode, kind: &'static str, body: Bytes) -> Response<Ful
     response
 }
 
+/// hyper's minimum.
+const MAX_HEADER_BYTES: usize = 8 * 1024;
+const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
+
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
 
@@ -131,5 +163,22 @@ mod tests {
             let found = answer(&folder, &hits, &request.body(()).unwrap());
             assert_eq!(found.headers().contains_key(UNKNOWN_TOKEN_HEADER), is_marked, "{header}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_header_that_never_ends_is_given_up() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = TokenFolder::open(&root.path().join("http01")).unwrap();
+        let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
+        let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut slow = TcpStream::connect(socket.local_addr().unwrap()).await.unwrap();
+        slow.write_all(b"GET / HTTP/1.1\r\nX-Slow: ").await.unwrap();
+        let (stream, _) = socket.accept().await.unwrap();
+        let limit = Duration::from_millis(20);
+        serve(stream, &folder, &hits, limit).await;
+        let mut found = String::new();
+        // The server may have reset the connection.
+        drop(slow.read_to_string(&mut found).await);
+        assert!(found.is_empty() || found.starts_with("HTTP/1.1 408"), "{found}");
     }
 }

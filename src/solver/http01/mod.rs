@@ -1,25 +1,12 @@
 //! HTTP-01 (RFC 8555 section 8.3): the key authorization at a well-known path of the name.
 //!
-//! Two ways: the built-in [`Listener`], which serves the [`TokenFolder`] that all certctl processes
-//! of one user share, and a [`Webroot`] that another web server serves. A token comes from
-//! the CA and becomes a file name; only [`Token`](crate::resource::Token) is accepted here, so an
-//! unvalidated one cannot reach a path.
+//! Two ways: the built-in [listener](super::listener), and a [`Webroot`] that another web server
+//! serves.
 
 mod answer;
-mod connections;
-mod folder;
-mod hits;
-mod holder;
-mod listener;
-mod presence;
-mod socket;
 mod webroot;
 
-pub use folder::{FolderError, PresentedToken, TokenFolder};
-pub use hits::{Hit, Hits};
-pub use holder::{Holder, answers_for, remember_holders};
-pub use listener::{Listener, listener_addresses};
-pub use socket::{ListenError, inherited};
+pub(super) use answer::serve;
 pub use webroot::{Webroot, WebrootError, check_webroot};
 
 #[cfg(test)]
@@ -31,7 +18,7 @@ mod tests {
     #[test]
     fn modes_of_files_do_not_depend_on_the_umask() {
         let tests = [
-            "solver::http01::folder::tests::the_file_is_the_documented_one_and_private",
+            "solver::listener::folder::tests::the_file_is_the_documented_one_and_private",
             "solver::http01::webroot::tests::a_token_is_readable_by_the_web_server_and_goes_without_its_folders",
         ];
         for umask in ["000", "077"] {

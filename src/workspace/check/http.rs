@@ -21,9 +21,8 @@ use crate::resource::{
     AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Obstacle, Settings, Token,
     TokenError,
 };
-use crate::solver::http01::{
-    FolderError, Hits, Holder, Listener, TokenFolder, Webroot, WebrootError,
-};
+use crate::solver::http01::{Webroot, WebrootError};
+use crate::solver::listener::{Answers, FolderError, Hits, Holder, Listener, TokenFolder};
 use crate::trust::Bounds;
 use crate::workspace::Scratch;
 use crate::workspace::run::RunError;
@@ -137,8 +136,9 @@ impl Served {
         let presented = Presented::in_folder(folder.clone(), token, answer)?;
         let hits = Hits::new(|| SystemClock.now());
         let listener = addresses_of(default, settings).map_err(PortError::from);
-        let listener = listener
-            .and_then(|addresses| Ok(Listener::bind(&addresses, Vec::new(), &folder, &hits)?));
+        let listener = listener.and_then(|addresses| {
+            Ok(Listener::bind(&addresses, Vec::new(), Answers::http(&folder, &hits))?)
+        });
         Ok(Self { listener, _presented: presented, _scratch: scratch })
     }
 }
@@ -270,7 +270,7 @@ mod tests {
         let presented = Presented::in_folder(folder.clone(), &token, &answer).unwrap();
         let hits = Hits::new(|| SystemClock.now());
         let any = [SocketAddr::from(([127, 0, 0, 1], 0))];
-        let listener = Listener::bind(&any, Vec::new(), &folder, &hits).unwrap();
+        let listener = Listener::bind(&any, Vec::new(), Answers::http(&folder, &hits)).unwrap();
         let [address] = *listener.addresses() else { panic!("one address") };
         let of_port = shared.join(format!(".{}", address.port()));
         assert_eq!(fs::read_dir(&of_port).unwrap().count(), 1);

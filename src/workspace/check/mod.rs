@@ -16,7 +16,7 @@ mod port;
 
 pub use crate::acme::{AccountKey, AccountStatus, Directory};
 pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError, is_of_this_host};
-pub use crate::solver::http01::{Holder, ListenError};
+pub use crate::solver::listener::{Holder, ListenError};
 pub use account::{AccountState, AccountUnknown, KeyPlace, UnusableKey, has_unused_key};
 pub use acme::{CaCheck, NoDirectory, ServerTls, directory_of_ca};
 pub use alerts::TriedHook;

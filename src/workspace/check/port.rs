@@ -5,7 +5,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use thiserror::Error;
 
 use crate::resource::Settings;
-use crate::solver::http01::{Holder, ListenError, Listener, listener_addresses};
+use crate::solver::listener::{Holder, ListenError, Listener, listener_addresses};
 
 /// The addresses of a run's listener, as they are now.
 #[derive(Debug)]

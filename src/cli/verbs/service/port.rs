@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::cli::shell::Shell;
 use crate::cli::verbs::doctor::Use;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::solver::http01::{Hits, Listener, TokenFolder, listener_addresses};
+use crate::solver::listener::{Answers, Hits, Listener, TokenFolder, listener_addresses};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::{Request, Workspace};
 
@@ -54,7 +54,7 @@ impl Port {
             return Ok(None);
         }
         let hits = Hits::new(|| SystemClock.now());
-        Ok(Some(Listener::bind(&addresses, Vec::new(), &tokens, &hits)?))
+        Ok(Some(Listener::bind(&addresses, Vec::new(), Answers::http(&tokens, &hits))?))
     }
 }
 

@@ -1,30 +1,38 @@
-//! Listener: the built-in web server for challenges (`answer.rs` determines its answers).
+//! Listener: the built-in server for challenges that a CA validates by connecting to the name.
 //!
-//! It serves from `bind` until it is closed or dropped, on a thread of its own: the writes of a run
-//! to its state, which block, delay no answer. A client has 10 s for the header (at most 8 KiB) and
-//! 30 s in all, gets one answer per connection, and at most 128 clients are served at once.
+//! It gives every connection to its [`Answers`], which serve the [`TokenFolder`] that all certctl
+//! processes of one user share. It serves from `bind` until it is closed or dropped, on a thread of
+//! its own: the writes of a run to its state, which block, delay no answer. At most 128 clients are
+//! served at once. A token comes from the CA and becomes a file name; only
+//! [`Token`](crate::resource::Token) is accepted here, so an unvalidated one cannot reach a path.
 //!
 //! The kernel resets the connections that wait at a socket when it is closed, also those that are
 //! meant for another process that shares the port. So they are accepted before, and answered.
 
-use std::convert::Infallible;
-use std::future::ready;
+mod answers;
+mod connections;
+mod folder;
+mod hits;
+mod holder;
+mod presence;
+mod socket;
+
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
-use super::answer::answer;
-use super::connections::{Connections, MAX_CONNECTIONS};
-use super::{Hits, Holder, ListenError, TokenFolder, holder, socket};
+pub use answers::Answers;
+use connections::{Connections, MAX_CONNECTIONS};
+pub use folder::{FolderError, PresentedToken, TokenFolder};
+pub use hits::{Hit, Hits};
+pub use holder::{Holder, answers_for, remember_holders};
+pub use socket::{ListenError, inherited};
 
 /// The addresses to listen on: those that are given, or port 80 of all of this host.
 pub fn listener_addresses(given: &[SocketAddr]) -> Vec<SocketAddr> {
@@ -47,22 +55,21 @@ pub struct Listener {
 /// What answers a connection.
 #[derive(Clone)]
 struct Responder {
-    folder: TokenFolder,
-    hits: Hits,
+    answers: Answers,
     connections: Arc<Mutex<Connections>>,
 }
 
 impl Listener {
     /// Binds every address of `addresses` (an unspecified IPv6 address serves both families), takes
-    /// over the sockets of `inherited`, and starts to answer for the tokens in `folder`.
+    /// over the sockets of `inherited`, and starts to answer.
     ///
     /// When one address cannot be bound, none is served.
     pub fn bind(
         addresses: &[SocketAddr],
         inherited: Vec<TcpListener>,
-        folder: &TokenFolder,
-        hits: &Hits,
+        answers: Answers,
     ) -> Result<Self, ListenError> {
+        let folder = answers.folder().clone();
         let mut sockets = Vec::new();
         for socket in inherited {
             let refused = |source| ListenError::Inherited { source };
@@ -80,8 +87,8 @@ impl Listener {
         for address in &bound {
             folder.serve(address.port());
         }
-        let responder =
-            Responder { folder: folder.clone(), hits: hits.clone(), connections: Arc::default() };
+        let name = answers.to_string().to_lowercase();
+        let responder = Responder { answers, connections: Arc::default() };
         let (stop, stopped) = watch::channel(());
         let (has_ended, ended) = oneshot::channel();
         let failed = |source| ListenError::Thread { source };
@@ -91,7 +98,7 @@ impl Listener {
             runtime.block_on(responder.serve_all(sockets, stopped));
             drop(has_ended);
         };
-        thread::Builder::new().name("http01".into()).spawn(run).map_err(failed)?;
+        thread::Builder::new().name(name).spawn(run).map_err(failed)?;
         Ok(Self { addresses: bound, stop, ended })
     }
 
@@ -167,7 +174,7 @@ impl Responder {
         let socket = match tokio::net::TcpListener::from_std(socket) {
             Ok(socket) => socket,
             Err(error) => {
-                tracing::error!(%error, "the HTTP-01 listener cannot serve its socket");
+                tracing::error!(%error, "the {} listener cannot serve its socket", self.answers);
                 return;
             }
         };
@@ -203,15 +210,14 @@ impl Responder {
 
     /// A connection that is closed for this one gives its file back before the next is accepted.
     async fn admit(&self, stream: TcpStream, peer: SocketAddr) {
-        let (folder, hits) = (self.folder.clone(), self.hits.clone());
-        let task = tokio::spawn(serve(stream, folder, hits, HEADER_TIMEOUT));
+        let task = tokio::spawn(self.answers.clone().serve(stream));
         self.connections().admit(peer.ip(), task.abort_handle());
         tokio::task::yield_now().await;
     }
 
     /// Mostly for the limit of open files: frees one, and does not spin if that fails.
     async fn free_descriptor(&self, error: &io::Error) {
-        tracing::debug!(%error, "cannot take in a visitor of the HTTP-01 listener");
+        tracing::debug!(%error, "cannot take in a visitor of the {} listener", self.answers);
         self.connections().drop_one();
         tokio::time::sleep(PAUSE_AFTER_ERROR).await;
     }
@@ -221,27 +227,6 @@ impl Responder {
     }
 }
 
-/// Answers one request.
-async fn serve(stream: TcpStream, folder: TokenFolder, hits: Hits, header_timeout: Duration) {
-    let service =
-        service_fn(|request| ready(Ok::<_, Infallible>(answer(&folder, &hits, &request))));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(header_timeout)
-        .max_buf_size(MAX_HEADER_BYTES)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), service);
-    // A client that disconnects or does not send HTTP is not an error.
-    match tokio::time::timeout(VISIT_TIMEOUT, connection).await {
-        Ok(Ok(())) | Err(_) => {}
-        Ok(Err(error)) => tracing::trace!(%error, "visitor of the HTTP-01 listener"),
-    }
-}
-
-/// hyper's minimum.
-const MAX_HEADER_BYTES: usize = 8 * 1024;
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
-const VISIT_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long those who have connected are answered when the ports are closed.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 const PAUSE_FOR_ANSWERS: Duration = Duration::from_millis(2);
@@ -271,7 +256,7 @@ mod tests {
         let folder = TokenFolder::open(&root.path().join("http01")).unwrap();
         let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
         let any = ["[::]:0".parse().unwrap()];
-        let listener = Listener::bind(&any, vec![], &folder, &hits).unwrap();
+        let listener = Listener::bind(&any, vec![], Answers::http(&folder, &hits)).unwrap();
         Stage { root, listener, folder, hits }
     }
 
@@ -362,7 +347,8 @@ mod tests {
         stage.folder.put(&"tok".parse().unwrap(), "tok.abc").unwrap();
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let listener = Listener::bind(&[], vec![socket], &stage.folder, &stage.hits).unwrap();
+        let answers = Answers::http(&stage.folder, &stage.hits);
+        let listener = Listener::bind(&[], vec![socket], answers).unwrap();
         assert_eq!(listener.addresses(), [address]);
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(get("GET", "/.well-known/acme-challenge/tok").as_bytes()).await.unwrap();
@@ -424,7 +410,7 @@ mod tests {
         let hits = Hits::new(|| Timestamp::UNIX_EPOCH);
         let any = ["127.0.0.1:0".parse().unwrap()];
         let bind = || {
-            let listener = Listener::bind(&any, vec![], &folder, &hits).unwrap();
+            let listener = Listener::bind(&any, vec![], Answers::http(&folder, &hits)).unwrap();
             let port = listener.addresses()[0].port();
             (listener, port)
         };
@@ -473,18 +459,5 @@ mod tests {
         let found = stage.ask(get("GET", "/.well-known/acme-challenge/tok").as_bytes()).await;
         assert!(found.ends_with("\r\n\r\ntok.abc"), "{found}");
         assert_eq!(read_all(&mut crowd[0]).await, "");
-    }
-
-    #[tokio::test]
-    async fn a_header_that_never_ends_is_given_up() {
-        let stage = stage();
-        let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut slow = TcpStream::connect(socket.local_addr().unwrap()).await.unwrap();
-        slow.write_all(b"GET / HTTP/1.1\r\nX-Slow: ").await.unwrap();
-        let (stream, _) = socket.accept().await.unwrap();
-        let limit = Duration::from_millis(20);
-        serve(stream, stage.folder.clone(), stage.hits.clone(), limit).await;
-        let found = read_all(&mut slow).await;
-        assert!(found.is_empty() || found.starts_with("HTTP/1.1 408"), "{found}");
     }
 }

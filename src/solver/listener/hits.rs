@@ -65,7 +65,7 @@ impl Hits {
         self.by_token().remove(token.as_str());
     }
 
-    pub(super) fn record(&self, token: &Token) {
+    pub(in crate::solver) fn record(&self, token: &Token) {
         let last = (self.0.now)();
         self.by_token()
             .entry(token.to_string())
