@@ -34,7 +34,7 @@
 //! | `manifest` | `host`, `pki`, `resource`, `trust` |
 //! | `program` | `host`, `manifest`, `resource`, `trust` |
 //! | `store` | `host`, `resource`, `trust` |
-//! | `solver` | `host`, `pki`, `program`, `resource`, `trust` |
+//! | `solver` | `host`, `pki`, `probe`, `program`, `resource`, `trust` |
 //! | `probe` | `pki`, `resource` |
 //! | `rehearsal` | `pki`, `resource`, `solver` |
 //! | `engine` | `acme`, `controller`, `host`, `manifest`, `pki`, `probe`, `program`, `resource`, `solver`, `store`, `trust` |

@@ -91,6 +91,15 @@ pub struct GlobalArgs {
     #[arg(long, help_heading = TUNING, value_name = "PORT", default_value_t = 80, global = true,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub http01_check_port: u16,
+    #[arg(help = format!("Address of the TLS-ALPN-01 listener (repeatable) [default: `{TLSALPN01_LISTEN}`]"), long, value_name = "ADDR", env = "CERTCTL_TLSALPN01_LISTEN", hide_env_values = true,
+          value_delimiter = ',', global = true,
+          value_parser = value_parser::listen_address)]
+    pub tlsalpn01_listen: Vec<SocketAddr>,
+    /// Port that the TLS-ALPN-01 self-check connects to
+    #[arg(long, help_heading = TUNING, value_name = "PORT", env = "CERTCTL_TLSALPN01_CHECK_PORT", hide_env_values = true,
+          default_value_t = 443, global = true,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub tlsalpn01_check_port: u16,
     #[arg(
         help = format!("DNS server for all lookups of challenges (repeatable); the system resolves CAs and DNS providers [default: {RESOLVERS}]"),
         long,
@@ -212,6 +221,7 @@ pub enum Format {
 
 /// The default address of the HTTP-01 listener.
 pub(super) const HTTP01_LISTEN: &str = "[::]:80";
+pub(super) const TLSALPN01_LISTEN: &str = "[::]:443";
 
 /// The default of the DNS servers.
 pub(super) const RESOLVERS: &str = "those of resolv.conf";

@@ -47,7 +47,7 @@ use jiff::Timestamp;
 
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
-use crate::solver::listener;
+use crate::solver::listener::Inherited;
 use crate::workspace::plan::Item;
 use args::{Arguments, VERBS, Verb, metrics_verbs};
 use environment::Environment;
@@ -158,7 +158,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     core_dump::prevent();
     signal::survive_size_limit();
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
-        let sockets = listener::inherited();
+        let names = shell.environment.value("LISTEN_FDNAMES").unwrap_or_default();
+        let sockets = Inherited::take(&names.to_string_lossy());
         let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
         shell.inherited = Rc::new(sockets);
         match &verb {

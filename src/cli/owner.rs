@@ -45,7 +45,10 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
 /// Looks which processes have the ports of HTTP-01, as root, who is going to act as another user.
 pub(super) fn remember_ports(shell: &Shell) {
     if shell.environment.is_root() {
-        remember_holders(listener_addresses(&shell.global.http01_listen));
+        let global = &shell.global;
+        let mut addresses = listener_addresses(&global.http01_listen, 80);
+        addresses.extend(listener_addresses(&global.tlsalpn01_listen, 443));
+        remember_holders(addresses);
     }
 }
 

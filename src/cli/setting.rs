@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
 
 use crate::cli::config::{self, Config};
 use crate::cli::environment::Environment;
-use crate::cli::global::{GlobalArgs, HTTP01_LISTEN, RESOLVERS};
+use crate::cli::global::{GlobalArgs, HTTP01_LISTEN, RESOLVERS, TLSALPN01_LISTEN};
 
 /// The value of one global flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,6 +140,7 @@ fn setting(
 fn by_itself(name: &str) -> Option<String> {
     match name {
         "http01-listen" => Some(HTTP01_LISTEN.to_owned()),
+        "tlsalpn01-listen" => Some(TLSALPN01_LISTEN.to_owned()),
         "resolver" => Some(RESOLVERS.to_owned()),
         _ => None,
     }

@@ -1,6 +1,5 @@
 //! The context of every verb: streams, environment, flags and results.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -28,6 +27,7 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Hooks, Options};
 use crate::manifest::Source;
 use crate::resource::{Finding, PUBLISHED};
+use crate::solver::listener::Inherited;
 use crate::trust::Bounds;
 use crate::workspace::{Request, Settings};
 
@@ -44,7 +44,7 @@ pub struct Shell {
     /// clap's result for the command line, variables and `config.toml`.
     pub matches: ArgMatches,
     /// Sockets passed by systemd, for HTTP-01.
-    pub inherited: Rc<Vec<TcpListener>>,
+    pub inherited: Rc<Inherited>,
     /// The results, for -o json.
     pub results: Results,
     /// When this process began.
@@ -132,8 +132,10 @@ impl Shell {
             },
             hook_timeout: global.hook_timeout.0.unsigned_abs(),
             http01_listen: global.http01_listen.clone(),
-            http01_inherited: Rc::clone(&self.inherited),
+            inherited: Rc::clone(&self.inherited),
             http01_check_port: global.http01_check_port,
+            tlsalpn01_listen: global.tlsalpn01_listen.clone(),
+            tlsalpn01_check_port: global.tlsalpn01_check_port,
             resolvers: resolvers.map(|server| (server.host.clone(), server.port)).collect(),
             dns01_authoritative_port: global.dns01_authoritative_port,
             output_roots: global.output_roots.clone(),

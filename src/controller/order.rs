@@ -263,11 +263,13 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
 /// earlier run, or the end of another run reset the CA's connection. Another order replaces it, once;
 /// the next time it is a failure.
 fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
-    let served_here = snapshot.settings.http01_webroot.is_none();
-    if !served_here || order.is_replacement || order.failure_time().is_some() {
+    if order.is_replacement || order.failure_time().is_some() {
         return None;
     }
-    let mut refused = order.challenges.iter().filter(|challenge| challenge.is_failed());
+    let is_answered_here = |challenge: &&Challenge| {
+        challenge.is_failed() && snapshot.settings.is_answered_here(&challenge.spec.kind)
+    };
+    let mut refused = order.challenges.iter().filter(is_answered_here);
     refused.find_map(|challenge| {
         if snapshot.run.attempt(&challenge.spec.url).is_cut_off {
             let why = "the CA validated the challenge after the run that presented it was \

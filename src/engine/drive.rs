@@ -444,7 +444,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.engine.performer.lacks_renewal_information(self.task);
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
-                if let Some(at) = self.engine.performer.last_hit(&challenge.spec.token) {
+                if let Some(at) = self.engine.performer.last_hit(&challenge.spec) {
                     snapshot.run.note_hit(&challenge.spec.url, at);
                 }
             }

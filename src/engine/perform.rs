@@ -5,6 +5,7 @@
 
 mod alert;
 mod ca;
+mod challenge;
 mod crl;
 mod deploy;
 mod directory;
@@ -24,7 +25,7 @@ use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{NamespacedName, PublishedPair, RevokedCertificate, Token};
+use crate::resource::{ChallengeSpec, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use alert::{alert_of, check_alert_hook, has_alert_hook, try_alert_hook};
 pub(super) use deploy::check_target;
@@ -131,13 +132,13 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.alert_operator(alert).await
     }
 
-    fn last_hit(&self, token: &str) -> Option<Timestamp> {
-        let token: Token = token.parse().ok()?;
-        self.hits.of(&token).map(|hit| hit.last)
+    fn last_hit(&self, challenge: &ChallengeSpec) -> Option<Timestamp> {
+        let name = challenge.answer_name().ok()?;
+        self.served.hits().of(&name).map(|hit| hit.last)
     }
 
     fn listener_gone(&self) -> Option<Timestamp> {
-        if self.tokens.has_one_gone() {
+        if self.served.tokens().has_one_gone() {
             self.listener_gone.set(Some(self.clock.now()));
         }
         self.listener_gone.get()
@@ -148,11 +149,11 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
     }
 
     fn hits(&self) -> u64 {
-        self.hits.total()
+        self.served.hits().total()
     }
 
     async fn hit_after(&self, seen: u64) {
-        self.hits.beyond(seen).await;
+        self.served.hits().beyond(seen).await;
     }
 
     fn changed_passwords(&self, task: &Task, live: &PublishedPair) -> BTreeSet<String> {

@@ -13,7 +13,9 @@ use super::ending::Ended;
 use super::task::Task;
 use crate::controller::alert::Stage;
 use crate::controller::{Awaited, Effect, EffectError, Outcome};
-use crate::resource::{ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate};
+use crate::resource::{
+    ChallengeSpec, ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate,
+};
 
 pub use crate::store::port::{
     DamageCourse, Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
@@ -54,7 +56,7 @@ pub trait Performer {
     fn perform(&self, task: &Task, effect: Effect) -> impl Future<Output = Outcome>;
 
     /// When the HTTP-01 responder last received a request for a token from another host.
-    fn last_hit(&self, token: &str) -> Option<Timestamp>;
+    fn last_hit(&self, challenge: &ChallengeSpec) -> Option<Timestamp>;
 
     /// When another run that shared the responder's port was last seen to have ended.
     fn listener_gone(&self) -> Option<Timestamp> {

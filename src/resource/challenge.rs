@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::validation_method::{Presence, Proves, ValidationMethod};
-use super::{AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver, SolverKind};
+use super::{
+    AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver, SolverKind, Token,
+    TokenError,
+};
 
 /// One challenge of an order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -332,6 +335,12 @@ impl ChallengeSpec {
     /// What the challenges of an order's group share: name and type.
     pub fn group(&self) -> (&Identifier, &ChallengeType) {
         (&self.identifier, &self.kind)
+    }
+
+    /// The name under which its answer is presented, if a server of the run gives it: the token, or
+    /// what the CA asks for by SNI.
+    pub fn answer_name(&self) -> Result<Token, TokenError> {
+        self.token.parse()
     }
 
     /// Why it waits when it has no self-check, in cert-manager's words.

@@ -78,6 +78,7 @@ pub enum Reissue {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Check {
     Http(String),
+    TlsAlpn(String),
     Dns(String),
     /// The CA of an Issuer.
     Acme(String),

@@ -54,7 +54,17 @@ pub struct Settings {
 impl Settings {
     /// Whether HTTP-01 challenges are answered by the listener at its usual address.
     pub fn uses_usual_port(&self) -> bool {
-        self.http01_webroot.is_none() && self.http01_listen.is_empty()
+        !self.is_answered_by_server() && self.http01_listen.is_empty()
+    }
+
+    /// Whether a server of the operator answers HTTP-01 challenges, from a webroot or by itself.
+    pub fn is_answered_by_server(&self) -> bool {
+        self.http01_stateless || self.http01_webroot.is_some()
+    }
+
+    /// Whether challenges of a type are answered by a listener of certctl.
+    pub fn is_answered_here(&self, kind: &ChallengeType) -> bool {
+        kind.is_served() && !(kind.is_over_http() && self.is_answered_by_server())
     }
 
     /// The port at which an HTTP-01 challenge is looked up, where `usual` is that of the run.

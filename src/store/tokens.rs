@@ -44,7 +44,11 @@ impl StateDirectory {
                     return Ok(None);
                 };
                 let challenges = order.challenges.into_iter().filter(Challenge::owes_clean_up);
-                owed.extend(challenges.map(|challenge| challenge.spec.token.clone()));
+                owed.extend(
+                    challenges.filter_map(|challenge| {
+                        Some(challenge.spec.answer_name().ok()?.to_string())
+                    }),
+                );
             }
         }
         Ok(Some(owed))

@@ -1,7 +1,7 @@
 //! A run of the engine with the CAs, DNS servers and sockets of the settings.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::rc::Rc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -22,8 +22,11 @@ use crate::engine::{
 };
 use crate::manifest::SecretSource;
 use crate::probe::{DnsServer, Resolver, ResolverOptions};
-use crate::resource::{Event, NamespacedName};
-use crate::solver::listener::{FolderError, Hits, ListenError, TokenFolder, listener_addresses};
+use crate::resource::{Event, NamespacedName, ValidationMethod};
+use crate::solver::listener::{
+    FolderError, Hits, Inherited, ListenError, TokenFolder, listener_addresses,
+};
+use crate::solver::{PortOptions, Served};
 use crate::store::StateDirectory;
 
 /// The User-Agent for CAs and providers.
@@ -241,7 +244,8 @@ impl Workspace {
 
     /// Answers HTTP-01 at this socket, and has its port asked, instead of the default one.
     pub fn listen_at(&mut self, socket: TcpListener, port: u16) {
-        self.settings.http01_inherited = Rc::new(vec![socket]);
+        let tls_alpn01 = Vec::new();
+        self.settings.inherited = Rc::new(Inherited { http01: vec![socket], tls_alpn01 });
         self.settings.http01_check_port = port;
     }
 
@@ -252,23 +256,20 @@ impl Workspace {
     ) -> Result<World<'a, SystemClock, StateDirectory>, RunError> {
         let settings = &self.settings;
         let resolver = settings.resolver(job.overrides).await;
-        // A flag overrides inherited sockets, and those override the default address.
-        let is_named = !settings.http01_listen.is_empty();
-        let inherited = settings.http01_inherited.iter().filter(|_| !is_named);
-        let inherited: Vec<TcpListener> = inherited
-            .map(TcpListener::try_clone)
-            .collect::<Result<_, _>>()
-            .map_err(|source| ListenError::Inherited { source })?;
-        let listen = if !is_named && inherited.is_empty() {
-            listener_addresses(&[])
-        } else {
-            settings.http01_listen.clone()
-        };
         let environment = Rc::clone(&settings.environment);
         let options = WorldOptions {
-            http01_listen: listen,
-            http01_inherited: inherited,
-            http01_check_port: settings.http01_check_port,
+            http01: port_options(
+                &ValidationMethod::HTTP01,
+                &settings.http01_listen,
+                &settings.inherited.http01,
+                settings.http01_check_port,
+            )?,
+            tls_alpn01: port_options(
+                &ValidationMethod::TLS_ALPN01,
+                &settings.tlsalpn01_listen,
+                &settings.inherited.tls_alpn01,
+                settings.tlsalpn01_check_port,
+            )?,
             cluster_resource_namespace: settings.cluster_resource_namespace.clone(),
             user_agent: USER_AGENT.to_owned(),
             limits: Limits::within(settings.options.timeout),
@@ -285,8 +286,35 @@ impl Workspace {
         };
         let hits = Hits::new(|| SystemClock.now());
         let tokens = TokenFolder::open_shared(&self.state.http01_path())?;
-        Ok(World::new(clock, &self.state, tokens, hits, resolver, job.secrets, options))
+        Ok(World::new(
+            clock,
+            &self.state,
+            Served::new(tokens, hits),
+            resolver,
+            job.secrets,
+            options,
+        ))
     }
+}
+
+/// Where a method listens. A flag overrides inherited sockets, and those override the default address.
+fn port_options(
+    method: &ValidationMethod,
+    listen: &[SocketAddr],
+    inherited: &[TcpListener],
+    check: u16,
+) -> Result<PortOptions, ListenError> {
+    let inherited = inherited.iter().filter(|_| listen.is_empty());
+    let inherited: Vec<TcpListener> = inherited
+        .map(TcpListener::try_clone)
+        .collect::<Result<_, _>>()
+        .map_err(|source| ListenError::Inherited { source })?;
+    let listen = if inherited.is_empty() {
+        listener_addresses(listen, method.port.unwrap_or_default())
+    } else {
+        Vec::new()
+    };
+    Ok(PortOptions { listen, inherited, check })
 }
 
 /// The arguments of the hook for a certificate with an invalid manifest, and what notes its run: another

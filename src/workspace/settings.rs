@@ -1,7 +1,7 @@
 //! The effective settings, from flags, environment and config file.
 
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::selector::LabelSelector;
 use crate::engine::{Hooks, HooksDir, Options};
 use crate::manifest::{self, Source};
+use crate::solver::listener::Inherited;
 use crate::trust::Bounds;
 
 /// Reads an environment variable.
@@ -39,10 +40,14 @@ pub struct Settings {
     pub hook_timeout: Duration,
     /// The addresses of the HTTP-01 listener; empty for the default ones.
     pub http01_listen: Vec<SocketAddr>,
-    /// Inherited sockets for it.
-    pub http01_inherited: Rc<Vec<TcpListener>>,
+    /// Inherited sockets of both listeners.
+    pub inherited: Rc<Inherited>,
     /// The port that the HTTP-01 self-check connects to.
     pub http01_check_port: u16,
+    /// The addresses of the TLS-ALPN-01 listener; empty for the default ones.
+    pub tlsalpn01_listen: Vec<SocketAddr>,
+    /// The port that the TLS-ALPN-01 self-check connects to.
+    pub tlsalpn01_check_port: u16,
     /// DNS servers, by host and port; empty for those of the system.
     pub resolvers: Vec<(String, u16)>,
     /// The port of authoritative servers.

@@ -9,6 +9,7 @@ use std::mem::discriminant;
 use jiff::SignedDuration;
 
 use super::count::names;
+use super::order::served_at;
 use super::problem::{Subject, check_of, check_of_ca};
 use super::time::length;
 use crate::engine::Evidence;
@@ -16,7 +17,7 @@ use crate::engine::ports::DamageCourse;
 use crate::resource::dns01::record_name;
 use crate::resource::{
     CaFailure, CaFault, Cause, Challenge, ChallengeType, CheckReport, Doing, Failure, FailureClass,
-    Fix, NamespacedName, Order, Phase, Presence, Problem, challenge_url, escape,
+    Fix, NamespacedName, Order, Phase, Presence, Problem, escape,
 };
 
 /// A root cause, and what follows from it. Line ends in foreign text are escaped.
@@ -289,7 +290,7 @@ impl Diagnosis {
 fn place_of(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match (spec.kind.method().map(|method| method.presence), &challenge.presented.target) {
-        (Some(Presence::Served), _) => challenge_url(&spec.identifier, &spec.token),
+        (Some(Presence::Served), _) => served_at(spec),
         (Some(Presence::Record), Some(target)) => target.to_string(),
         (Some(Presence::Record), None) => format!("TXT {}", record_name(&spec.identifier)),
         (None, _) => String::new(),

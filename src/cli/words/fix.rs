@@ -156,6 +156,7 @@ impl From<&Fix> for Hint {
             Fix::Create(creation) => create(creation),
             Fix::Check(check) => match check {
                 Check::Http(name) => Self::Command(format!("certctl check http {name}")),
+                Check::TlsAlpn(name) => Self::Command(format!("certctl check tls-alpn {name}")),
                 Check::Dns(name) => Self::Command(format!("certctl check dns {name}")),
                 Check::Version => Self::Command("certctl version".to_owned()),
                 Check::Acme(issuer) => Self::Command(format!("certctl check acme {issuer}")),
@@ -483,6 +484,7 @@ mod tests {
         );
         let checks = [
             Check::Http(name()),
+            Check::TlsAlpn(name()),
             Check::Dns(name()),
             Check::Acme("le".to_owned()),
             Check::Account("le".to_owned()),

@@ -2,8 +2,8 @@
 
 use crate::resource::dns01::record_name;
 use crate::resource::{
-    Challenge, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase, Presence,
-    challenge_url, escape,
+    Challenge, ChallengeSpec, CnameStrategy, Dns01, Dns01Provider, Order, OrderPhase, Phase,
+    Presence, challenge_url, escape,
 };
 use crate::solver::dns01::txt_value;
 use crate::workspace::view::CertificateView;
@@ -104,14 +104,20 @@ pub(in crate::cli) fn owed(view: &CertificateView) -> Vec<String> {
     view.orders.iter().flat_map(owing).collect()
 }
 
+/// Where the CA connects to.
+pub(super) fn served_at(spec: &ChallengeSpec) -> String {
+    if spec.kind.is_over_http() {
+        return challenge_url(&spec.identifier, &escape(&spec.token));
+    }
+    let port = spec.kind.method().and_then(|method| method.port).unwrap_or_default();
+    format!("{}, port {port}, {}", spec.identifier, escape(spec.kind.as_str()))
+}
+
 /// Where the answer of a challenge is seen (RFC 8555 sections 8.3 and 8.4).
 fn trace(challenge: &Challenge) -> String {
     let spec = &challenge.spec;
     match spec.kind.method().map(|method| method.presence) {
-        Some(_) if spec.kind.is_over_http() => {
-            challenge_url(&spec.identifier, &escape(&spec.token))
-        }
-        Some(Presence::Served) => format!("{} for {}", spec.kind.in_capitals(), spec.identifier),
+        Some(Presence::Served) => served_at(spec),
         Some(Presence::Record) => {
             let value = txt_value(&spec.key);
             let place = spec.solver.dns01().map(written_at).unwrap_or_default();

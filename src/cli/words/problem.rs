@@ -74,7 +74,8 @@ impl Subject<'_> {
 /// Check for a challenge of this type.
 pub(crate) fn check_of(proof: &ChallengeType, name: &str) -> Option<Fix> {
     let check = match proof.method()?.presence {
-        Presence::Served => Check::Http(name.to_owned()),
+        Presence::Served if proof.is_over_http() => Check::Http(name.to_owned()),
+        Presence::Served => Check::TlsAlpn(name.to_owned()),
         Presence::Record => Check::Dns(name.to_owned()),
     };
     Some(Fix::Check(check))

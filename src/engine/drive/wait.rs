@@ -98,7 +98,7 @@ async fn first_hit<P: Performer>(performer: &P, snapshot: &Snapshot, mut seen: u
     let is_first = |challenge: &Challenge| {
         let acceptance = snapshot.run.attempt(&challenge.spec.url).acceptance;
         acceptance.filter(|acceptance| acceptance.hit.is_none()).is_some_and(|acceptance| {
-            performer.last_hit(&challenge.spec.token).is_some_and(|at| at >= acceptance.begun)
+            performer.last_hit(&challenge.spec).is_some_and(|at| at >= acceptance.begun)
         })
     };
     let challenges = snapshot.order.iter().flat_map(|order| &order.challenges);

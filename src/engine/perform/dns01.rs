@@ -86,9 +86,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn query_record(
         &self,
         challenge: &ChallengeSpec,
-        dns01: &Dns01,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
+        let dns01 = settings_of(challenge)?;
         let mut request = Dns01Request::new(&domain_of(challenge)?, &txt_value(&challenge.key));
         request.nameservers.clone_from(&dns01.nameservers);
         request.is_recursive_only = self.options.dns01.recursive_nameservers_only;
@@ -99,6 +99,19 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Checked(Box::new(CheckReport::Dns01(report))))
     }
 
+    /// Adds the value at the place that was found.
+    pub(super) async fn present_record(
+        &self,
+        task: &Task,
+        challenge: &ChallengeSpec,
+        target: Option<&Dns01Target>,
+    ) -> Result<(), EffectError> {
+        let target = target.ok_or_else(|| error::local("the place of the record is not known"))?;
+        let record = record_of(challenge, target)?;
+        let provider = &settings_of(challenge)?.provider;
+        self.write_record(task, provider, Action::Present, &record).await
+    }
+
     /// Removes the value, with the solver of the issuer that has the settings it was written
     /// with: credentials are never sent to a server that only the state names.
     pub(super) async fn take_record_back(
@@ -106,8 +119,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         task: &Task,
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
-    ) -> Result<Outcome, EffectError> {
-        let Some(target) = target else { return Ok(Outcome::CleanedUp) };
+    ) -> Result<(), EffectError> {
+        let Some(target) = target else { return Ok(()) };
         let solvers = &task.issuer.acme.solvers;
         let mut providers = solvers.iter().filter_map(Solver::dns01).map(|dns01| &dns01.provider);
         let settings = providers.find(|one| digest_of_provider(one) == target.solver_digest);
@@ -119,13 +132,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             )));
         };
         let record = record_of(challenge, target)?;
-        self.write_record(task, settings, Action::CleanUp, &record).await?;
-        Ok(Outcome::CleanedUp)
+        self.write_record(task, settings, Action::CleanUp, &record).await
     }
 
     /// Adds the value to those at its name, or removes it. A program that does it may be left from a
     /// run that was killed.
-    pub(super) async fn write_record(
+    async fn write_record(
         &self,
         task: &Task,
         settings: &Dns01Provider,
@@ -147,10 +159,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 }
 
-pub(super) fn record_of(
-    spec: &ChallengeSpec,
-    target: &Dns01Target,
-) -> Result<TxtRecord, EffectError> {
+fn record_of(spec: &ChallengeSpec, target: &Dns01Target) -> Result<TxtRecord, EffectError> {
     Ok(TxtRecord {
         domain: domain_of(spec)?,
         name: target.name.clone(),

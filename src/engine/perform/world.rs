@@ -2,26 +2,23 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::{Mutex, OnceCell, Semaphore};
+use tokio::sync::{Mutex, OnceCell};
 
 use crate::acme::{self, AccountKey, Client, Limits, RequestCounts};
-use crate::controller::EffectError;
 use crate::engine::hooks::HooksDir;
 use crate::engine::ports::{Clock, Observer, Store};
-use crate::engine::task::Task;
 use crate::manifest::SecretSource;
 use crate::pki::RevocationList;
-use crate::probe::{CheckOptions, Resolver};
+use crate::probe::Resolver;
 use crate::resource::NamespacedName;
 use crate::solver::dns01::{Api, DnsProvider};
-use crate::solver::listener::{Hits, Holder, Listener, TokenFolder};
+use crate::solver::{PortOptions, Served};
 use crate::trust::Bounds;
 
 /// Reads an environment variable.
@@ -29,12 +26,10 @@ pub type Environment = Box<dyn Fn(&str) -> Option<String>>;
 
 /// The settings for connections.
 pub struct WorldOptions {
-    /// The address of the HTTP-01 listener, unless an annotation overrides it.
-    pub http01_listen: Vec<SocketAddr>,
-    /// Inherited sockets, served as well.
-    pub http01_inherited: Vec<TcpListener>,
-    /// The port that the self-check connects to, unless an annotation overrides it.
-    pub http01_check_port: u16,
+    /// The port of HTTP-01, unless an annotation overrides it.
+    pub http01: PortOptions,
+    /// The port of TLS-ALPN-01.
+    pub tls_alpn01: PortOptions,
     /// The namespace of a ClusterIssuer's secrets.
     pub cluster_resource_namespace: String,
     /// The User-Agent for CAs.
@@ -85,19 +80,14 @@ type FetchedCrls = HashMap<(String, Vec<u8>), Rc<OnceCell<Option<RevocationList>
 pub struct World<'a, C, S> {
     pub(super) clock: &'a C,
     pub(super) store: &'a S,
-    pub(super) tokens: TokenFolder,
-    pub(super) hits: Hits,
+    pub(super) served: Served,
     pub(super) resolver: Rc<Resolver>,
     pub(super) api: Rc<Api>,
     pub(super) providers: RefCell<Providers>,
     pub(super) secrets: SecretSource,
     pub(super) options: WorldOptions,
-    /// Locked while one certificate opens a listener: the others wait for that one.
-    pub(super) listeners: Mutex<HashMap<Vec<SocketAddr>, Result<Listener, EffectError>>>,
     /// When a listener of another run was last seen to be gone.
     pub(super) listener_gone: Cell<Option<Timestamp>>,
-    /// When a stopped run on the same port was last looked for, and which.
-    pub(super) stopped_sharer: RefCell<Option<(Timestamp, Option<Holder>)>>,
     pub(super) clients: RefCell<HashMap<ClientKey, Arc<Client>>>,
     /// Directory URLs of the CAs that were seen to have no renewalInfo.
     pub(super) without_renewal_info: RefCell<BTreeSet<String>>,
@@ -107,7 +97,6 @@ pub struct World<'a, C, S> {
     pub(super) issuing: RefCell<BTreeSet<NamespacedName>>,
     pub(super) refused_profiles: RefCell<RefusedProfiles>,
     pub(super) crls: RefCell<FetchedCrls>,
-    pub(super) checks: Semaphore,
 }
 
 /// Why a CA's directory does not have a profile, by directory URL and profile.
@@ -117,13 +106,11 @@ pub type RefusedProfiles = BTreeMap<(String, String), String>;
 pub(super) type ClientKey = (String, Option<String>, bool);
 
 impl<'a, C: Clock, S: Store> World<'a, C, S> {
-    /// Opens the connections, with the folder of presented tokens. `hits` counts the requests that
-    /// the listener answers.
+    /// No connection yet; `served` has the answers that are presented.
     pub fn new(
         clock: &'a C,
         store: &'a S,
-        tokens: TokenFolder,
-        hits: Hits,
+        served: Served,
         resolver: Resolver,
         secrets: SecretSource,
         options: WorldOptions,
@@ -131,16 +118,13 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
         Self {
             clock,
             store,
-            tokens,
-            hits,
+            served,
             resolver: Rc::new(resolver),
             api: dns_api(&options.user_agent),
             providers: RefCell::default(),
             secrets,
             options,
-            listeners: Mutex::default(),
             listener_gone: Cell::default(),
-            stopped_sharer: RefCell::default(),
             clients: RefCell::default(),
             without_renewal_info: RefCell::default(),
             account_keys: RefCell::default(),
@@ -148,7 +132,6 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
             issuing: RefCell::default(),
             refused_profiles: RefCell::default(),
             crls: RefCell::default(),
-            checks: Semaphore::new(CHECKS_AT_ONCE),
         }
     }
 
@@ -178,20 +161,12 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
     /// is interrupted does not wait for them.
     pub async fn stop_listening(&self, is_interrupted: bool, observer: &impl Observer) {
         let limit = if is_interrupted { Duration::ZERO } else { LINGER };
-        let lingers = |left| observer.lingers(left);
-        for listener in self.listeners.lock().await.drain().filter_map(|(_, found)| found.ok()) {
-            listener.close(&self.tokens, limit, lingers).await;
-        }
+        self.served.close(limit, |left| observer.lingers(left)).await;
     }
 
     /// Requests of one order are sequential: each response carries the next nonce.
     pub(super) fn turn(&self, certificate: &NamespacedName) -> Rc<Mutex<()>> {
         Rc::clone(self.turns.borrow_mut().entry(certificate.clone()).or_default())
-    }
-
-    pub(super) fn check_options(&self, task: &Task) -> CheckOptions {
-        let port = task.settings().check_port(self.options.http01_check_port);
-        CheckOptions { port, ..CheckOptions::default() }
     }
 }
 
@@ -203,5 +178,3 @@ pub fn dns_api(user_agent: &str) -> Rc<Api> {
 
 /// How long a run that is over answers for others.
 const LINGER: Duration = Duration::from_secs(30);
-/// How many self-checks start at once.
-const CHECKS_AT_ONCE: usize = 16;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::verdict::Verdict;
-use crate::resource::Identifier;
+use crate::resource::{Identifier, Token};
 
 /// The report of one pass of the HTTP-01 self-check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -188,6 +188,24 @@ impl Http01Report {
         let why = format!(
             "the web server of this host ({server}) has no server block for this name that serves \
              {path}{target}"
+        );
+        self.because(Outlook::Unserved, &why)
+    }
+
+    /// Of a failed check with a made-up token, which a server is to answer with this thumbprint: that it
+    /// has the thumbprint of another account.
+    pub(crate) fn of_any_token(self, token: &Token, thumbprint: &str) -> Self {
+        let start = format!("{token}.");
+        let other = self.addresses.iter().find_map(|report| match &report.outcome {
+            AddressAnswer::Wrong { first_bytes, .. } => first_bytes.strip_prefix(&start),
+            AddressAnswer::Correct
+            | AddressAnswer::Broken { .. }
+            | AddressAnswer::Unreachable { .. } => None,
+        });
+        let Some(other) = other.map(str::trim_end) else { return self };
+        let why = format!(
+            "the server answers for an account with the thumbprint {other}, and that of this one is \
+             {thumbprint}"
         );
         self.because(Outlook::Unserved, &why)
     }

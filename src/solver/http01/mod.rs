@@ -4,7 +4,12 @@
 //! serves.
 
 mod answer;
+mod solver;
+mod stateless;
 mod webroot;
+
+pub(super) use solver::Http01Solver;
+pub use stateless::{MadeUpTokenError, made_up_token};
 
 pub(super) use answer::serve;
 pub use webroot::{Webroot, WebrootError, check_webroot};

@@ -32,12 +32,12 @@ use connections::{Connections, MAX_CONNECTIONS};
 pub use folder::{FolderError, PresentedToken, TokenFolder};
 pub use hits::{Hit, Hits};
 pub use holder::{Holder, answers_for, remember_holders};
-pub use socket::{ListenError, inherited};
+pub use socket::{Inherited, ListenError};
 
-/// The addresses to listen on: those that are given, or port 80 of all of this host.
-pub fn listener_addresses(given: &[SocketAddr]) -> Vec<SocketAddr> {
+/// The addresses to listen on: those that are given, or this port of all of this host.
+pub fn listener_addresses(given: &[SocketAddr], port: u16) -> Vec<SocketAddr> {
     if given.is_empty() {
-        return vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, 80))];
+        return vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))];
     }
     given.to_vec()
 }

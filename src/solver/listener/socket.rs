@@ -14,6 +14,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use thiserror::Error;
 
 use super::holder::{self, Holder};
+use crate::resource::ValidationMethod;
 
 /// Opens a listening socket on `address`, non-blocking.
 ///
@@ -49,19 +50,46 @@ fn taken<T>(
     }
 }
 
-/// The listening sockets that the parent process passed on (`LISTEN_FDS`, `LISTEN_PID`, as systemd
-/// does). Call it once, before other threads start: it takes over the descriptors and removes the
-/// variables.
-pub fn inherited() -> Result<Vec<TcpListener>, ListenError> {
-    let refused = |source| ListenError::Inherited { source };
-    let mut handed_over = listenfd::ListenFd::from_env();
-    let mut sockets = Vec::new();
-    for index in 0..handed_over.len() {
-        // Close-on-exec: child processes must not inherit it.
-        sockets.extend(handed_over.take_tcp_listener(index).map_err(refused)?);
-    }
-    Ok(sockets)
+/// The listening sockets that the parent process passed on.
+#[derive(Debug, Default)]
+pub struct Inherited {
+    /// For HTTP-01: all others.
+    pub http01: Vec<TcpListener>,
+    /// For TLS-ALPN-01: at port 443, or with the name `tlsalpn01` (`FileDescriptorName=`).
+    pub tls_alpn01: Vec<TcpListener>,
 }
+
+impl Inherited {
+    /// Takes them over, as systemd passes them on (`LISTEN_FDS`, `LISTEN_PID`, `LISTEN_FDNAMES`).
+    /// Call it once, before other threads start: it removes the variables. `names` is the value of
+    /// the last one.
+    pub fn take(names: &str) -> Result<Self, ListenError> {
+        let refused = |source| ListenError::Inherited { source };
+        let mut handed_over = listenfd::ListenFd::from_env();
+        let mut found = Self::default();
+        let mut names = names.split(':');
+        for index in 0..handed_over.len() {
+            let is_named = names.next() == Some(TLS_ALPN01);
+            // Close-on-exec: child processes must not inherit it.
+            let Some(socket) = handed_over.take_tcp_listener(index).map_err(refused)? else {
+                continue;
+            };
+            let port = socket.local_addr().map_err(refused)?.port();
+            let is_tls = is_named || Some(port) == ValidationMethod::TLS_ALPN01.port;
+            let of_method = if is_tls { &mut found.tls_alpn01 } else { &mut found.http01 };
+            of_method.push(socket);
+        }
+        Ok(found)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.http01.is_empty() && self.tls_alpn01.is_empty()
+    }
+}
+
+/// The name of its sockets.
+const TLS_ALPN01: &str = "tlsalpn01";
 
 /// Whether nothing listens on `address`: the kernel gives it to a socket that shares it with none.
 /// The table of all sockets, in which holders are found, takes the kernel milliseconds to print.

@@ -64,7 +64,7 @@ pub(super) fn addresses_of(
     let address = |text: &String| text.parse().map_err(|_| BadAddress(text.clone()));
     let named: Vec<SocketAddr> =
         settings.http01_listen.iter().map(address).collect::<Result<_, _>>()?;
-    Ok(if named.is_empty() { listener_addresses(default) } else { named })
+    Ok(if named.is_empty() { listener_addresses(default, 80) } else { named })
 }
 
 /// What has the port of this host on which a web server is to serve a webroot.

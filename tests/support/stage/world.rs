@@ -500,8 +500,8 @@ impl Performer for World {
         self.error.others_end.then(|| self.clock.now())
     }
 
-    fn last_hit(&self, token: &str) -> Option<Timestamp> {
-        self.hits.borrow().get(token).copied()
+    fn last_hit(&self, challenge: &ChallengeSpec) -> Option<Timestamp> {
+        self.hits.borrow().get(&challenge.token).copied()
     }
 
     fn hits(&self) -> u64 {

@@ -113,7 +113,7 @@ impl Needed {
 /// The ports that are listened on, as they are now.
 fn needed(shell: &Shell, uses: &[Use<'_>]) -> Vec<Needed> {
     let mut listeners: BTreeMap<&[String], (&Use<'_>, Vec<NamespacedName>)> = BTreeMap::new();
-    let own = uses.iter().filter(|one| one.settings.http01_webroot.is_none());
+    let own = uses.iter().filter(|one| !one.settings.is_answered_by_server());
     for one in own.filter(|one| !one.over_http().is_empty()) {
         let found = listeners.entry(&one.settings.http01_listen);
         found.or_insert((one, Vec::new())).1.push(one.certificate.metadata.key());

@@ -41,7 +41,7 @@ impl Port {
         shell: &Shell,
     ) -> Result<Option<Listener>, Box<dyn std::error::Error>> {
         let settings = shell.settings()?;
-        let addresses = listener_addresses(&settings.http01_listen);
+        let addresses = listener_addresses(&settings.http01_listen, 80);
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite)?;
         let written = state.index_written();
         let is_needed = match (self.needed, written) {
