@@ -178,6 +178,8 @@ fn unique<'a, 'b>(
     }
 }
 
+/// The protocol of the handshake (RFC 8737 section 6.2), as ALPN writes it.
+pub const ACME_TLS: &[u8] = b"acme-tls/1";
 const COMMON_NAME: &str = "ACME challenge";
 /// `id-pe-acmeIdentifier` (RFC 8737 section 6.1).
 const ACME_IDENTIFIER: &str = "1.3.6.1.5.5.7.1.31";

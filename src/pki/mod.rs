@@ -44,8 +44,8 @@ pub use chain::{Chain, MAX_CERTIFICATES};
 pub use chain_error::ChainError;
 pub use chain_view::{ChainEntry, ChainProblem, chain_entries, issuer_of};
 pub use challenge_certificate::{
-    ChallengeCertificate, ChallengeCertificateError, ChallengeEncodingError, challenge_certificate,
-    check_challenge_certificate, digest_of,
+    ACME_TLS, ChallengeCertificate, ChallengeCertificateError, ChallengeEncodingError,
+    challenge_certificate, check_challenge_certificate, digest_of,
 };
 pub use crl::{RevocationList, check_crl};
 pub use csr::{Csr, build_csr, csr_der};
@@ -66,6 +66,8 @@ pub use signing::{SigningError, Verdict, verify as verify_signature};
 pub use subject::{SubjectError, literal_subject_common_name};
 pub use subject_attributes::subject_attributes;
 pub use temporary::{TemporaryError, temporary_certificate};
-pub use tls::{RootsError, certificates_of_roots, roots, unverified_client, verified_client};
+pub use tls::{
+    RootsError, acme_tls_client, certificates_of_roots, roots, unverified_client, verified_client,
+};
 pub use trust::{TrustError, verify_trust};
 pub use verify::{MAX_SKEW, verify_issued};

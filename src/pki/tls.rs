@@ -1,21 +1,23 @@
 //! TLS clients: one that trusts given roots, and one that accepts any certificate, for three places
 //! only: `skipTLSVerify`, which the issuer sets explicitly; and the self-check and the rehearsal's
-//! validation after a redirect, where a CA validates the content and not the server's identity
-//! (RFC 8555 section 8.3).
+//! validation, after a redirect of HTTP-01 (RFC 8555 section 8.3) and in tls-alpn-01 (RFC 8737 section
+//! 3), where a CA validates the content and not the server's identity.
 
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{
-    ClientConfig, DigitallySignedStruct, Error as TlsError, NamedGroup, RootCertStore,
-    SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, NamedGroup,
+    RootCertStore, SignatureScheme,
 };
 use thiserror::Error;
+use webpki::RawPublicKeyEntity;
 
 use super::certificate::LABEL;
+use super::challenge_certificate::ACME_TLS;
 
 /// The certificates of a PEM text, as roots; at least one.
 pub fn roots(pem: &str) -> Result<RootCertStore, RootsError> {
@@ -64,12 +66,29 @@ pub fn unverified_client() -> Result<ClientConfig, TlsError> {
         .with_no_client_auth())
 }
 
+/// The same for the handshake of tls-alpn-01, as a CA makes it: with this protocol alone.
+pub fn acme_tls_client() -> Result<ClientConfig, TlsError> {
+    let mut config = unverified_client()?;
+    config.alpn_protocols = vec![ACME_TLS.to_vec()];
+    Ok(config)
+}
+
 /// Begins with the post-quantum key exchange, with X25519 beside it: a server that prefers it, as
 /// those built with Go do, would ask for another hello, one more round trip.
 fn provider() -> CryptoProvider {
     let mut provider = rustls::crypto::aws_lc_rs::default_provider();
     provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::X25519MLKEM768);
     provider
+}
+
+/// The key of a certificate, whatever else that says. rustls itself reads none with a critical extension
+/// that it does not know, which the certificate of a tls-alpn-01 challenge has.
+fn public_key(
+    certificate: &CertificateDer<'_>,
+) -> Result<SubjectPublicKeyInfoDer<'static>, TlsError> {
+    let parsed = super::certificate::parse(certificate);
+    let parsed = parsed.map_err(|_| TlsError::InvalidCertificate(CertificateError::BadEncoding))?;
+    Ok(SubjectPublicKeyInfoDer::from(parsed.public_key().raw.to_vec()))
 }
 
 #[derive(Debug)]
@@ -95,7 +114,20 @@ impl ServerCertVerifier for AnyCertificate {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        verify_tls12_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        let key = public_key(cert)?;
+        let refused = |_| TlsError::InvalidCertificate(CertificateError::BadSignature);
+        let key = RawPublicKeyEntity::try_from(&key).map_err(refused)?;
+        // In TLS 1.2, a scheme of ECDSA says nothing of the curve (RFC 8446 section 4.2.3).
+        let mapping = self.provider.signature_verification_algorithms.mapping;
+        let of_scheme = mapping.iter().filter(|(scheme, _)| *scheme == dss.scheme);
+        let mut algorithms = of_scheme.flat_map(|(_, algorithms)| algorithms.iter());
+        let is_good =
+            algorithms.any(|one| key.verify_signature(*one, message, dss.signature()).is_ok());
+        if is_good {
+            Ok(HandshakeSignatureValid::assertion())
+        } else {
+            Err(TlsError::InvalidCertificate(CertificateError::BadSignature))
+        }
     }
 
     fn verify_tls13_signature(
@@ -104,7 +136,8 @@ impl ServerCertVerifier for AnyCertificate {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        verify_tls13_signature(message, cert, dss, &self.provider.signature_verification_algorithms)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature_with_raw_key(message, &public_key(cert)?, dss, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
