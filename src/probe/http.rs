@@ -10,18 +10,16 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream;
 use reqwest::Url;
 
 use super::Resolver;
-use super::dns_error::DnsError;
 use super::exchange::{Answer, MAX_BODY_BYTES, NoAnswer};
 use super::fetch::{Trail, fetch};
 use super::network::{is_of_this_host, own_address};
+use super::targets::Targets;
 use crate::resource::{
-    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Outlook, Settings,
-    Token,
+    AddressAnswer, AddressReport, CHALLENGE_PATH, Http01Report, Identifier, Settings, Token,
+    WrongResponse,
 };
 
 /// The options of a self-check.
@@ -51,30 +49,16 @@ pub async fn check_http01(
     let report = |addresses, dns| {
         Http01Report::judge(identifier.clone(), url.clone(), key_authorization, addresses, dns)
     };
-    let (ips, dns) = match identifier {
-        Identifier::Ip(ip) => (vec![*ip], None),
-        Identifier::Dns(name) => match resolver.addresses(name.base()).await {
-            Ok(found) => (found.iter().collect(), found.error.map(|error| error.to_string())),
-            Err(error) => {
-                let report = report(Vec::new(), Some(error.to_string()));
-                let outlook = match error {
-                    DnsError::NxDomain { .. } => Outlook::NoName,
-                    DnsError::NoAddress { .. }
-                    | DnsError::Failed { .. }
-                    | DnsError::BadName { .. } => Outlook::Open,
-                };
-                return Http01Report { outlook, ..report };
-            }
-        },
-    };
     let parsed = match Url::parse(&url) {
         Ok(parsed) => parsed,
         Err(error) => return report(Vec::new(), Some(format!("{url:?}: {error}"))),
     };
-    let all = stream::iter(ips)
-        .map(|ip| check_address(resolver, parsed.clone(), ip, key_authorization, options))
-        .buffered(AT_ONCE);
-    report(all.collect().await, dns)
+    let targets = Targets::of(identifier, resolver).await;
+    let check =
+        |address| check_address(resolver, parsed.clone(), address, key_authorization, options);
+    let reports = targets.each(check).await;
+    let Targets { error, outlook, .. } = targets;
+    Http01Report { outlook, ..report(reports, error) }
 }
 
 /// The report of a token that was put where these settings have it, with the commonest cause of a
@@ -165,7 +149,11 @@ fn changed_host(received: &str) -> String {
 }
 
 /// What a redirect led to is not shown: it may be of a server that this host alone can reach.
-fn compare(answer: &Answer, key_authorization: &str, is_redirected: bool) -> AddressAnswer {
+fn compare(
+    answer: &Answer,
+    key_authorization: &str,
+    is_redirected: bool,
+) -> AddressAnswer<WrongResponse> {
     let is_right = answer.status == 200
         && answer.body.len() <= MAX_BODY_BYTES
         && answer.body.trim_ascii_end() == key_authorization.as_bytes();
@@ -174,13 +162,12 @@ fn compare(answer: &Answer, key_authorization: &str, is_redirected: bool) -> Add
     }
     let shown = if is_redirected { 0 } else { MAX_SHOWN_CHARS };
     let first_bytes = answer.body.escape_ascii().take(shown).map(char::from).collect();
-    AddressAnswer::Wrong { status: answer.status, first_bytes, remote: answer.remote }
+    let (status, remote) = (answer.status, answer.remote);
+    AddressAnswer::Wrong(WrongResponse { status, first_bytes, remote })
 }
 
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
-/// Addresses that are queried at the same time.
-const AT_ONCE: usize = 32;
 const MAX_SHOWN_CHARS: usize = 120;
 const OF_STRANGER: &str = "another certctl answered, which does not have this token: a run of another \
                            user or state directory, or certctl.service";

@@ -18,6 +18,7 @@ mod query;
 mod recursive;
 mod resolv_conf;
 mod server;
+mod targets;
 
 #[cfg(test)]
 pub(crate) mod lab;

@@ -1,7 +1,9 @@
 //! The report of one pass of a self-check, by the challenge's type.
 
+mod address;
 mod dns01;
 mod http01;
+mod tlsalpn01;
 mod verdict;
 
 use std::fmt;
@@ -9,8 +11,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use address::AddressAnswer;
 pub use dns01::{Aliases, AnswerReport, Dns01Report, NameServerReport, ServerAnswer};
-pub use http01::{AddressAnswer, AddressReport, Http01Report, Outlook};
+pub use http01::{AddressReport, Http01Report, Outlook, WrongResponse};
+pub use tlsalpn01::{HandshakeReport, ShownCertificate, TlsAlpn01Report, WrongHandshake};
 pub use verdict::Verdict;
 
 /// The report of one pass.
@@ -21,6 +25,8 @@ pub enum CheckReport {
     Http01(Http01Report),
     /// Of a DNS-01 challenge (RFC 8555 section 8.4).
     Dns01(Dns01Report),
+    /// Of a tls-alpn-01 challenge (RFC 8737 section 3).
+    TlsAlpn01(TlsAlpn01Report),
 }
 
 impl CheckReport {
@@ -34,13 +40,13 @@ impl CheckReport {
         self.verdict().reason()
     }
 
-    /// Whether it failed by what time alone rarely ends: no address answers over HTTP as it should, or
+    /// Whether it failed by what time alone rarely ends: no address answers as it should, or
     /// no zone of the name, and no server of it, can be asked. A record that is missing in a zone
     /// takes its time.
     pub fn is_obstructed(&self) -> bool {
         !self.has_passed()
             && match self {
-                Self::Http01(_) => true,
+                Self::Http01(_) | Self::TlsAlpn01(_) => true,
                 Self::Dns01(report) => report.obstacle().is_some() || report.is_without_zone(),
             }
     }
@@ -50,6 +56,7 @@ impl CheckReport {
         match self {
             Self::Http01(report) => report.outlook,
             Self::Dns01(_) => Outlook::Open,
+            Self::TlsAlpn01(report) => report.outlook,
         }
     }
 
@@ -58,6 +65,7 @@ impl CheckReport {
         match self {
             Self::Http01(report) => report.cause(),
             Self::Dns01(report) => report.reason(),
+            Self::TlsAlpn01(report) => report.cause(),
         }
     }
 
@@ -66,14 +74,16 @@ impl CheckReport {
         match self {
             Self::Http01(report) => report.warnings(),
             Self::Dns01(report) => report.warnings(),
+            Self::TlsAlpn01(report) => report.warnings(),
         }
     }
 
-    /// The requested URL, or the queried name of a TXT record.
+    /// The requested URL, the queried name of a TXT record, or the server of a handshake.
     pub fn query(&self) -> String {
         match self {
             Self::Http01(report) => report.url.clone(),
             Self::Dns01(report) => format!("TXT {}", report.name),
+            Self::TlsAlpn01(report) => format!("TLS {}", report.server()),
         }
     }
 
@@ -82,6 +92,7 @@ impl CheckReport {
         match self {
             Self::Http01(report) => report.details(),
             Self::Dns01(report) => report.details(),
+            Self::TlsAlpn01(report) => report.details(),
         }
     }
 
@@ -90,6 +101,7 @@ impl CheckReport {
         match self {
             Self::Http01(report) => report.adds_to_its_verdict(),
             Self::Dns01(_) => true,
+            Self::TlsAlpn01(report) => report.adds_to_its_verdict(),
         }
     }
 
@@ -97,6 +109,7 @@ impl CheckReport {
         match self {
             Self::Http01(report) => &report.verdict,
             Self::Dns01(report) => &report.verdict,
+            Self::TlsAlpn01(report) => &report.verdict,
         }
     }
 }
@@ -106,6 +119,7 @@ impl fmt::Display for CheckReport {
         match self {
             Self::Http01(report) => report.fmt(f),
             Self::Dns01(report) => report.fmt(f),
+            Self::TlsAlpn01(report) => report.fmt(f),
         }
     }
 }

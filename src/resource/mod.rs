@@ -71,8 +71,9 @@ pub use challenge::{
     PendingChallenge, Phase, Presented, ReasonSource,
 };
 pub use check::{
-    AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, Http01Report,
-    NameServerReport, Outlook, ServerAnswer, Verdict,
+    AddressAnswer, AddressReport, Aliases, AnswerReport, CheckReport, Dns01Report, HandshakeReport,
+    Http01Report, NameServerReport, Outlook, ServerAnswer, ShownCertificate, TlsAlpn01Report,
+    Verdict, WrongHandshake, WrongResponse,
 };
 pub use condition::{Condition, ConditionStatus, ConditionType, Reason};
 pub use cron::{Cron, CronError};

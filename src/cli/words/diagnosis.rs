@@ -325,14 +325,18 @@ fn by_wait(challenge: &Challenge) -> impl PartialEq + use<'_> {
     let answers = match challenge.check() {
         Some(CheckReport::Http01(report)) => {
             let kinds = report.addresses.iter().map(|one| discriminant(&one.outcome));
-            (kinds.collect(), Vec::new(), report.dns.is_some())
+            (kinds.collect(), Vec::new(), Vec::new(), report.dns.is_some())
+        }
+        Some(CheckReport::TlsAlpn01(report)) => {
+            let kinds = report.addresses.iter().map(|one| discriminant(&one.outcome));
+            (Vec::new(), kinds.collect(), Vec::new(), report.dns.is_some())
         }
         Some(CheckReport::Dns01(report)) => {
             let answers = report.servers.iter().flat_map(|server| &server.answers);
             let kinds = answers.map(|answer| discriminant(&answer.response));
-            (Vec::new(), kinds.collect(), report.has_passed())
+            (Vec::new(), Vec::new(), kinds.collect(), report.has_passed())
         }
-        None => (Vec::new(), Vec::new(), false),
+        None => (Vec::new(), Vec::new(), Vec::new(), false),
     };
     (challenge.phase(), by_problem(challenge), answers)
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::probe::ResolverOptions;
 use crate::probe::name_server::{NameServer, Reply};
 use crate::probe::web_server::WebServer;
-use crate::resource::Verdict;
+use crate::resource::{Outlook, Verdict};
 use crate::solver::listener::{Answers, Hits, Listener, TokenFolder};
 
 const KEY: &str = "tok.abc";
@@ -119,8 +119,8 @@ async fn wrong_answers_block_and_are_shown_escaped() {
         let server = WebServer::start(move |_| Some(answer.clone())).await;
         let report = check(&["127.0.0.1"], server.address.port()).await;
         let first_bytes = first_bytes.clone();
-        let expected =
-            AddressAnswer::Wrong { status: *status, first_bytes, remote: server.address };
+        let (status, remote) = (*status, server.address);
+        let expected = AddressAnswer::Wrong(WrongResponse { status, first_bytes, remote });
         assert_eq!(report.addresses[0].outcome, expected);
         let reason = match status {
             200 => "did not get expected response \"tok.abc\" when querying endpoint \
@@ -141,7 +141,8 @@ async fn a_body_without_end_is_cut_off() {
     .await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
     let first_bytes = "x".repeat(120);
-    let expected = AddressAnswer::Wrong { status: 200, first_bytes, remote: server.address };
+    let remote = server.address;
+    let expected = AddressAnswer::Wrong(WrongResponse { status: 200, first_bytes, remote });
     assert_eq!(report.addresses[0].outcome, expected);
 }
 
@@ -417,7 +418,8 @@ fn a_cause_on_this_host_is_named_and_no_other() {
         ),
     ] {
         let remote: SocketAddr = remote.parse().unwrap();
-        let outcome = AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote };
+        let first_bytes = String::new();
+        let outcome = AddressAnswer::Wrong(WrongResponse { status: 404, first_bytes, remote });
         let redirects = redirects.iter().map(|target| (*target).to_owned()).collect();
         let report =
             AddressReport { address: remote.ip(), outcome, redirects, warnings: Vec::new() };

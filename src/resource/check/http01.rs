@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::address::{self, AddressAnswer, OfAddress};
 use super::verdict::Verdict;
 use crate::resource::{Identifier, Token};
 
@@ -48,7 +49,7 @@ pub struct AddressReport {
     /// The first address.
     pub address: IpAddr,
     /// The response.
-    pub outcome: AddressAnswer,
+    pub outcome: AddressAnswer<WrongResponse>,
     /// The targets of the redirects followed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirects: Vec<String>,
@@ -57,29 +58,32 @@ pub struct AddressReport {
     pub warnings: Vec<String>,
 }
 
-/// The result of one request.
+/// A response that is not the key authorization with status 200.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
-pub enum AddressAnswer {
-    /// The key authorization, with status 200.
-    Correct,
-    /// Another response: blocks.
-    Wrong {
-        /// The HTTP status.
-        status: u16,
-        /// The beginning of the body, escaped, at most 120 characters; empty after a redirect.
-        first_bytes: String,
-        /// The server that responded after all redirects.
-        remote: SocketAddr,
-    },
-    /// A server responds in a way that no CA can use (a redirect loop or a dead redirect, no HTTP):
-    /// blocks.
-    Broken { why: String },
-    /// No response: warns, as long as another address responds.
-    Unreachable {
-        /// What happened.
-        why: String,
-    },
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WrongResponse {
+    /// The HTTP status.
+    pub status: u16,
+    /// The beginning of the body, escaped, at most 120 characters; empty after a redirect.
+    pub first_bytes: String,
+    /// The server that responded after all redirects.
+    pub remote: SocketAddr,
+}
+
+impl OfAddress for AddressReport {
+    type Wrong = WrongResponse;
+
+    fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    fn outcome(&self) -> &AddressAnswer<WrongResponse> {
+        &self.outcome
+    }
+
+    fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
 }
 
 impl Http01Report {
@@ -113,18 +117,7 @@ impl Http01Report {
 
     /// Warnings, one per line.
     pub fn warnings(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        if !self.addresses.is_empty() {
-            all.extend(self.dns.clone());
-        }
-        for report in &self.addresses {
-            let address = report.address;
-            if let AddressAnswer::Unreachable { why } = &report.outcome {
-                all.push(format!("{address} cannot be reached: {why}"));
-            }
-            all.extend(report.warnings.iter().map(|warning| format!("{address}: {warning}")));
-        }
-        all
+        address::warnings(&self.addresses, self.dns.as_ref())
     }
 
     /// Combines the parts and computes the verdict.
@@ -135,7 +128,16 @@ impl Http01Report {
         addresses: Vec<AddressReport>,
         dns: Option<String>,
     ) -> Self {
-        let verdict = verdict(&url, key_authorization, &addresses, dns.as_deref());
+        let wrong = |shown: &WrongResponse| match shown.status {
+            200 => {
+                format!(
+                    "did not get expected response {key_authorization:?} when querying endpoint"
+                )
+            }
+            status => format!("wrong status code '{status}', expected '200'"),
+        };
+        let failed = failed_request(&url);
+        let verdict = address::verdict(&addresses, dns.as_deref(), &failed, wrong);
         Self { identifier, url, addresses, dns, outlook: Outlook::Open, verdict }
     }
 
@@ -143,12 +145,10 @@ impl Http01Report {
     /// themselves (status 5xx). Another certctl, or a proxy, of which a warning is, is none.
     pub(crate) fn wrong_servers(&self) -> impl Iterator<Item = SocketAddr> {
         self.addresses.iter().filter_map(|report| match &report.outcome {
-            AddressAnswer::Wrong { status, remote, .. }
-                if *status < 500 && report.warnings.is_empty() =>
-            {
-                Some(*remote)
+            AddressAnswer::Wrong(shown) if shown.status < 500 && report.warnings.is_empty() => {
+                Some(shown.remote)
             }
-            AddressAnswer::Wrong { .. }
+            AddressAnswer::Wrong(_)
             | AddressAnswer::Correct
             | AddressAnswer::Broken { .. }
             | AddressAnswer::Unreachable { .. } => None,
@@ -157,28 +157,17 @@ impl Http01Report {
 
     /// The addresses that could not be connected to, where none has a response.
     pub(crate) fn silent(&self) -> impl Iterator<Item = IpAddr> {
-        let are_silent = self.addresses.iter().all(|report| match report.outcome {
-            AddressAnswer::Unreachable { .. } => true,
-            AddressAnswer::Correct | AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => {
-                false
-            }
-        });
-        self.addresses.iter().filter(move |_| are_silent).map(|report| report.address)
+        address::silent(&self.addresses)
     }
 
     /// The addresses without the response. Another certctl, or a proxy, of which a warning is, is none.
     pub(crate) fn lacking(&self) -> impl Iterator<Item = IpAddr> {
-        let lacks = |report: &&AddressReport| {
-            report.outcome != AddressAnswer::Correct && report.warnings.is_empty()
-        };
-        self.addresses.iter().filter(lacks).map(|report| report.address)
+        address::lacking(&self.addresses)
     }
 
     /// Of a failed check: this address of the name is none of this host, which would ask from `own`.
     pub(crate) fn elsewhere(self, address: IpAddr, own: Option<IpAddr>) -> Self {
-        let own = own.map(|own| format!(" ({own})")).unwrap_or_default();
-        let why = format!("the name leads to {address}, which is no address of this host{own}");
-        self.because(Outlook::Open, &why)
+        self.because(Outlook::Open, &address::elsewhere(address, own))
     }
 
     /// Of a failed check: the response is in this webroot, and `server`, of this host, has another one.
@@ -230,7 +219,7 @@ impl Http01Report {
     /// Where the request was redirected to, the last time, before this server had a wrong response.
     pub(crate) fn redirect_to(&self, server: SocketAddr) -> Option<&str> {
         let is_its = |report: &&AddressReport| match &report.outcome {
-            AddressAnswer::Wrong { remote, .. } => *remote == server,
+            AddressAnswer::Wrong(shown) => shown.remote == server,
             AddressAnswer::Correct
             | AddressAnswer::Broken { .. }
             | AddressAnswer::Unreachable { .. } => false,
@@ -240,43 +229,10 @@ impl Http01Report {
 
     /// Of a failed check: the cause, and whether a wait may end it.
     fn because(mut self, outlook: Outlook, why: &str) -> Self {
-        if let Verdict::Failed { reason } = &mut self.verdict {
-            reason.push_str(": ");
-            reason.push_str(why);
-        }
+        self.verdict.because(why);
         self.outlook = outlook;
         self
     }
-}
-
-fn verdict(url: &str, expected: &str, addresses: &[AddressReport], dns: Option<&str>) -> Verdict {
-    let blocking = |report: &&AddressReport| match report.outcome {
-        AddressAnswer::Wrong { .. } | AddressAnswer::Broken { .. } => true,
-        AddressAnswer::Correct | AddressAnswer::Unreachable { .. } => false,
-    };
-    if let Some(first) = addresses.iter().find(blocking) {
-        let count = addresses.iter().filter(blocking).count();
-        let of = match addresses.len() {
-            1 => String::new(),
-            all => format!("; {count} of {all} addresses"),
-        };
-        let what = describe(&first.outcome, url, expected);
-        return Verdict::Failed { reason: format!("{what} ({}{of})", first.address) };
-    }
-    if addresses.iter().any(|report| report.outcome == AddressAnswer::Correct) {
-        return Verdict::Passed;
-    }
-    let mut whys: Vec<String> = Vec::new();
-    for report in addresses {
-        if let AddressAnswer::Unreachable { why } = &report.outcome {
-            whys.push(format!("{}: {why}", report.address));
-        }
-    }
-    if whys.is_empty() {
-        whys.push(dns.unwrap_or("no address").to_owned());
-    }
-    let whys = whys.join("; ");
-    Verdict::Failed { reason: failed_request(url) + &whys }
 }
 
 /// How the reason begins when there was no answer, in cert-manager's words.
@@ -284,39 +240,16 @@ fn failed_request(url: &str) -> String {
     format!("failed to perform self check GET request '{url}': ")
 }
 
-fn describe(outcome: &AddressAnswer, url: &str, expected: &str) -> String {
-    match outcome {
-        AddressAnswer::Correct => "correct".to_owned(),
-        AddressAnswer::Wrong { status: 200, .. } => {
-            format!("did not get expected response {expected:?} when querying endpoint")
-        }
-        AddressAnswer::Wrong { status, .. } => {
-            format!("wrong status code '{status}', expected '200'")
-        }
-        AddressAnswer::Broken { why } | AddressAnswer::Unreachable { why } => {
-            failed_request(url) + why
-        }
-    }
-}
-
 impl Http01Report {
-    /// Whether the lookup and the responses say more than the verdict: that repeats what one
-    /// address that cannot be reached, or the lookup alone, says.
+    /// Whether the lookup and the responses say more than the verdict.
     pub fn adds_to_its_verdict(&self) -> bool {
-        match (self.addresses.as_slice(), &self.dns) {
-            ([], _) => false,
-            (
-                [AddressReport { outcome: AddressAnswer::Unreachable { .. }, redirects, .. }],
-                None,
-            ) => !redirects.is_empty(),
-            _ => true,
-        }
+        address::add_to_the_verdict(&self.addresses, self.dns.as_ref())
+            || self.addresses.iter().any(|report| !report.redirects.is_empty())
     }
 
     /// The lookup and the response of each address, one per line.
     pub fn details(&self) -> Vec<String> {
-        let dns = self.dns.iter().map(|dns| format!("DNS: {dns}"));
-        dns.chain(self.addresses.iter().map(ToString::to_string)).collect()
+        address::details(&self.addresses, self.dns.as_ref())
     }
 }
 
@@ -330,21 +263,17 @@ impl fmt::Display for Http01Report {
 impl fmt::Display for AddressReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.address)?;
-        match &self.outcome {
-            AddressAnswer::Correct => write!(f, "correct")?,
-            AddressAnswer::Wrong { status, first_bytes, remote } => {
-                write!(f, "wrong, status {status}")?;
-                if self.redirects.is_empty() {
-                    match title_of(first_bytes) {
-                        Some(title) => write!(f, ", page \"{title}\"")?,
-                        None => write!(f, ", body \"{first_bytes}\"")?,
-                    }
+        address::write_outcome(f, &self.outcome, |f, shown| {
+            write!(f, "wrong, status {}", shown.status)?;
+            if self.redirects.is_empty() {
+                let body = &shown.first_bytes;
+                match title_of(body) {
+                    Some(title) => write!(f, ", page \"{title}\"")?,
+                    None => write!(f, ", body \"{body}\"")?,
                 }
-                write!(f, " from {remote}")?;
             }
-            AddressAnswer::Broken { why } => write!(f, "wrong, {why}")?,
-            AddressAnswer::Unreachable { why } => write!(f, "cannot be reached: {why}")?,
-        }
+            write!(f, " from {}", shown.remote)
+        })?;
         for redirect in &self.redirects {
             write!(f, ", redirected to {redirect}")?;
         }
@@ -373,8 +302,8 @@ mod tests {
     fn a_page_is_shown_by_its_title() {
         let shown = |body: &str| {
             let remote = "192.0.2.9:80".parse().unwrap();
-            let outcome =
-                AddressAnswer::Wrong { status: 404, first_bytes: body.to_owned(), remote };
+            let first_bytes = body.to_owned();
+            let outcome = AddressAnswer::Wrong(WrongResponse { status: 404, first_bytes, remote });
             let (redirects, warnings) = (vec![], vec![]);
             AddressReport { address: remote.ip(), outcome, redirects, warnings }.to_string()
         };
@@ -394,7 +323,8 @@ mod tests {
     fn a_server_that_fails_itself_has_no_wrong_response() {
         let servers = |status, warnings: &[&str]| {
             let remote = "192.0.2.9:80".parse().unwrap();
-            let outcome = AddressAnswer::Wrong { status, first_bytes: String::new(), remote };
+            let first_bytes = String::new();
+            let outcome = AddressAnswer::Wrong(WrongResponse { status, first_bytes, remote });
             let address = remote.ip();
             let warnings = warnings.iter().map(|one| (*one).to_owned()).collect();
             let report = AddressReport { address, outcome, redirects: vec![], warnings };
@@ -409,10 +339,9 @@ mod tests {
 
     #[test]
     fn one_wrong_address_blocks_and_an_unreachable_one_does_not() {
-        let wrong = |status| AddressAnswer::Wrong {
-            status,
-            first_bytes: String::new(),
-            remote: "192.0.2.9:80".parse().unwrap(),
+        let wrong = |status| {
+            let remote = "192.0.2.9:80".parse().unwrap();
+            AddressAnswer::Wrong(WrongResponse { status, first_bytes: String::new(), remote })
         };
         let broken = || AddressAnswer::Broken { why: "a circle".to_owned() };
         let gone = || AddressAnswer::Unreachable { why: "refused".to_owned() };
@@ -449,7 +378,9 @@ mod tests {
                 redirects: vec![],
                 warnings: vec![],
             });
-            let found = verdict("u", "key", &addresses.collect::<Vec<_>>(), dns);
+            let name = Identifier::Ip(IpAddr::from([192, 0, 2, 0]));
+            let (addresses, dns) = (addresses.collect(), dns.map(str::to_owned));
+            let found = Http01Report::judge(name, "u".to_owned(), "key", addresses, dns).verdict;
             let expected = expected.map_or(Verdict::Passed, |reason| Verdict::Failed { reason });
             assert_eq!(found, expected);
         }

@@ -29,4 +29,12 @@ impl Verdict {
             Self::Failed { reason } => Some(reason),
         }
     }
+
+    /// Adds the cause of a failure.
+    pub(super) fn because(&mut self, why: &str) {
+        if let Self::Failed { reason } = self {
+            reason.push_str(": ");
+            reason.push_str(why);
+        }
+    }
 }

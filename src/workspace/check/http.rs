@@ -227,7 +227,7 @@ impl HttpCheck {
     /// passes.
     pub fn failures(&self) -> Vec<FailureClass> {
         let is_answered = self.report.addresses.iter().any(|report| match report.outcome {
-            AddressAnswer::Correct | AddressAnswer::Wrong { .. } => true,
+            AddressAnswer::Correct | AddressAnswer::Wrong(_) => true,
             AddressAnswer::Broken { .. } | AddressAnswer::Unreachable { .. } => false,
         });
         let mut failures = Vec::new();

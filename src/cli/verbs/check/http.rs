@@ -285,10 +285,10 @@ const FREE_PORT: Fix = Fix::FreePort { is_denied: false };
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{AddressAnswer, AddressReport, Identifier};
+    use crate::resource::{AddressAnswer, AddressReport, Identifier, WrongResponse};
 
     /// A check of a webroot at an address that responds like this.
-    fn check(outcome: AddressAnswer, redirects: &[&str]) -> HttpCheck {
+    fn check(outcome: AddressAnswer<WrongResponse>, redirects: &[&str]) -> HttpCheck {
         let (name, address) = ("www.example.com".parse::<DnsName>(), "127.0.0.1".parse());
         let (name, address) = (name.unwrap(), address.unwrap());
         let redirects = redirects.iter().map(|target| (*target).to_owned()).collect();
@@ -308,7 +308,8 @@ mod tests {
 
     fn wrong() -> HttpCheck {
         let remote = "127.0.0.1:80".parse().unwrap();
-        check(AddressAnswer::Wrong { status: 404, first_bytes: String::new(), remote }, &[])
+        let first_bytes = String::new();
+        check(AddressAnswer::Wrong(WrongResponse { status: 404, first_bytes, remote }), &[])
     }
 
     #[test]
