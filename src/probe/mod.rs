@@ -19,6 +19,7 @@ mod recursive;
 mod resolv_conf;
 mod server;
 mod targets;
+mod tls;
 
 #[cfg(test)]
 pub(crate) mod lab;
@@ -35,3 +36,4 @@ pub use http::{CheckOptions, check_http01, explained_by_host};
 pub use locate::{Located, locate, zone_of};
 pub use network::{MAX_BYTES, Network, NetworkError, is_of_this_host};
 pub use server::DnsServer;
+pub use tls::{check_tlsalpn01, handshake_explained_by_host};
