@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use aws_lc_rs::digest;
 use thiserror::Error;
+
+use super::hex;
 
 /// The path under which a CA requests tokens (RFC 8555 section 8.3), with a slash at
 /// both ends.
@@ -32,6 +35,13 @@ pub const UNKNOWN_TOKEN_HEADER: &str = "x-certctl-unknown-token";
 pub struct Token(String);
 
 impl Token {
+    /// What stands for the token of TLS-ALPN-01, of which the CA sends the server name alone: its
+    /// SHA-256, since a name has dots. The case of letters does not count.
+    pub fn of_server_name(name: &str) -> Self {
+        let lower = name.to_ascii_lowercase();
+        Self(hex(digest::digest(&digest::SHA256, lower.as_bytes()).as_ref()))
+    }
+
     /// The token's text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -87,6 +97,16 @@ const MAX_BYTES: usize = 512;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_name_is_one_token_whatever_its_case() {
+        let token = Token::of_server_name("abc");
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(token.as_str(), expected);
+        assert_eq!(token.to_string().parse(), Ok(token.clone()));
+        assert_eq!(Token::of_server_name("aBC"), token);
+        assert_ne!(Token::of_server_name("abc."), token);
+    }
 
     #[test]
     fn only_the_base64url_alphabet_makes_a_token() {

@@ -168,6 +168,25 @@ impl Identifier {
         }
     }
 
+    /// The identifier for which tls-alpn-01 sends this server name. A reverse name is taken for its
+    /// address.
+    pub fn of_server_name(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let address = if let Some(octets) = name.strip_suffix(".in-addr.arpa") {
+            let octets: Vec<&str> = octets.rsplit('.').collect();
+            octets.join(".").parse().ok().map(IpAddr::V4)
+        } else if let Some(digits) = name.strip_suffix(".ip6.arpa") {
+            let digits: Vec<&str> = digits.rsplit('.').collect();
+            let groups: Vec<String> = digits.chunks(4).map(<[&str]>::concat).collect();
+            groups.join(":").parse().ok().map(IpAddr::V6)
+        } else {
+            None
+        };
+        let dns = || name.parse().ok().map(Self::Dns);
+        let is_of_name = |found: &Self| found.server_name() == name;
+        address.map(Self::Ip).filter(is_of_name).or_else(|| dns().filter(is_of_name))
+    }
+
     /// Whether a public CA certifies it (CA/Browser Forum's Baseline Requirements, 4.2.2 and
     /// 7.1.4): a name below a registry of the Public Suffix List, or a public address.
     pub fn is_public(&self) -> bool {
@@ -298,8 +317,19 @@ mod tests {
             ("::ffff:192.0.2.10", "10.2.0.192.in-addr.arpa"),
             ("2001:db8::1", v6),
         ] {
-            let identifier = Identifier::Ip(address.parse().unwrap());
-            assert_eq!(identifier.server_name(), expected);
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(Identifier::Ip(address).server_name(), expected);
+            let back = Identifier::of_server_name(&expected.to_uppercase());
+            assert_eq!(back, Some(Identifier::Ip(address.to_canonical())));
+        }
+        let dns = |name: &str| Some(Identifier::Dns(name.parse().unwrap()));
+        for name in
+            ["example.com", "10.2.192.in-addr.arpa", "01.2.0.192.in-addr.arpa", "b.ip6.arpa"]
+        {
+            assert_eq!(Identifier::of_server_name(name), dns(name), "{name}");
+        }
+        for none in ["*.example.com", "192.0.2.10", "a..b", ""] {
+            assert_eq!(Identifier::of_server_name(none), None, "{none}");
         }
     }
 

@@ -9,6 +9,7 @@ pub mod dns01;
 pub mod http01;
 pub mod listener;
 mod served;
+mod tlsalpn01;
 
 use jiff::Timestamp;
 

@@ -1,0 +1,5 @@
+//! TLS-ALPN-01 (RFC 8737): a certificate with the digest of the key authorization, on port 443.
+
+mod server;
+
+pub(super) use server::{Certificates, serve};
