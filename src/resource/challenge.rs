@@ -340,6 +340,9 @@ impl ChallengeSpec {
     /// The name under which its answer is presented, if a server of the run gives it: the token, or
     /// what the CA asks for by SNI.
     pub fn answer_name(&self) -> Result<Token, TokenError> {
+        if self.kind == ChallengeType::TlsAlpn01 {
+            return Ok(Token::of_server_name(&self.identifier.server_name()));
+        }
         self.token.parse()
     }
 

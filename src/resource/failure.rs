@@ -694,7 +694,7 @@ mod tests {
 
     #[test]
     fn what_to_do_is_apart_from_the_fact_and_is_not_stored() {
-        let fix = Fix::FreePort { is_denied: true };
+        let fix = Fix::FreePort { port: 80, is_denied: true };
         let obstacles = vec![Obstacle::new("no port").with(fix.clone()), Obstacle::new("b")];
         let target = DeployTarget::Hook { name: "x".to_owned() };
         let cause = Some(Box::new(Cause::obstacles(obstacles)));

@@ -29,8 +29,10 @@ pub enum Fix {
         unused: PathBuf,
     },
     Permit(Permit),
-    /// The port of HTTP-01, which this user may not open, or another program has.
+    /// The port of a listener, which this user may not open, or another program has.
     FreePort {
+        /// As the CA connects to it.
+        port: u16,
         is_denied: bool,
     },
     /// A trusted certificate is replaced by one of a staging CA.

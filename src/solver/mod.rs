@@ -19,6 +19,7 @@ use crate::trust::Bounds;
 pub use served::{PortOptions, Served};
 
 use http01::Http01Solver;
+use tlsalpn01::TlsAlpn01Solver;
 
 /// What the solvers that answer a connection need.
 pub struct Ground<'a> {
@@ -34,17 +35,21 @@ pub struct Ground<'a> {
 /// A solver that answers a connection of the CA.
 pub enum ServedSolver<'a> {
     Http01(Http01Solver<'a>),
+    TlsAlpn01(TlsAlpn01Solver<'a>),
 }
 
 impl<'a> ServedSolver<'a> {
     /// The solver of a type; `None` if its answer is a record.
     pub fn of(kind: &ChallengeType, ground: &Ground<'a>) -> Option<Self> {
-        let Ground { served, http01, bounds, settings, .. } = *ground;
+        let Ground { served, http01, tls_alpn01, bounds, settings } = *ground;
         match kind {
             ChallengeType::Http01 => {
                 Some(Self::Http01(Http01Solver { served, port: http01, settings, bounds }))
             }
-            ChallengeType::TlsAlpn01 | ChallengeType::Dns01 | ChallengeType::Other(_) => None,
+            ChallengeType::TlsAlpn01 => {
+                Some(Self::TlsAlpn01(TlsAlpn01Solver { served, port: tls_alpn01 }))
+            }
+            ChallengeType::Dns01 | ChallengeType::Other(_) => None,
         }
     }
 
@@ -52,6 +57,7 @@ impl<'a> ServedSolver<'a> {
     pub async fn prepare(&self) -> Result<(), Cause> {
         match self {
             Self::Http01(solver) => solver.prepare().await,
+            Self::TlsAlpn01(solver) => solver.prepare().await,
         }
     }
 
@@ -59,6 +65,7 @@ impl<'a> ServedSolver<'a> {
     pub fn present(&self, challenge: &ChallengeSpec) -> Result<(), Cause> {
         match self {
             Self::Http01(solver) => solver.present(challenge),
+            Self::TlsAlpn01(solver) => solver.present(challenge),
         }
     }
 
@@ -73,6 +80,9 @@ impl<'a> ServedSolver<'a> {
             Self::Http01(solver) => {
                 CheckReport::Http01(solver.check(challenge, resolver, now).await?)
             }
+            Self::TlsAlpn01(solver) => {
+                CheckReport::TlsAlpn01(solver.check(challenge, resolver, now).await?)
+            }
         })
     }
 
@@ -80,6 +90,7 @@ impl<'a> ServedSolver<'a> {
     pub async fn clean_up(&self, challenge: &ChallengeSpec) -> Result<(), Cause> {
         match self {
             Self::Http01(solver) => solver.clean_up(challenge).await,
+            Self::TlsAlpn01(solver) => solver.clean_up(challenge).await,
         }
     }
 }

@@ -175,7 +175,8 @@ fn cannot_listen(method: &ValidationMethod, error: &ListenError) -> Cause {
         return Cause::precondition(format!("{fact}, for over {waited} s"));
     }
     let is_denied = matches!(error, ListenError::NoPermission { .. });
-    Cause::obstacles(vec![Obstacle::new(fact).with(Fix::FreePort { is_denied })])
+    let port = method.port.unwrap_or_default();
+    Cause::obstacles(vec![Obstacle::new(fact).with(Fix::FreePort { port, is_denied })])
 }
 
 /// How often other runs on the port are looked for.

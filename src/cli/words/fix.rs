@@ -179,8 +179,9 @@ impl From<&Fix> for Hint {
                 ))
             }
             Fix::Permit(permit) => permit.into(),
-            Fix::FreePort { is_denied: true } => Self::Text(WITHOUT_PERMISSION.to_owned()),
-            Fix::FreePort { is_denied: false } => Self::Command("certctl help port-80".to_owned()),
+            Fix::FreePort { is_denied: true, .. } => Self::Text(WITHOUT_PERMISSION.to_owned()),
+            Fix::FreePort { port: 443, .. } => Self::Text(WITHOUT_PORT_443.to_owned()),
+            Fix::FreePort { .. } => Self::Command("certctl help port-80".to_owned()),
             Fix::AllowUntrusted => Self::Text(ALLOW_UNTRUSTED.to_owned()),
             Fix::PutProgram { path, example: Some(example), by_root, .. } => {
                 let sudo = if *by_root { sudo() } else { sudo_on_own() };
@@ -448,6 +449,8 @@ const WAYS_OF_WEBROOT: &str = "start the web server that serves the folder; with
                                certctl/http01-webroot and certctl answers itself";
 const WITHOUT_PERMISSION: &str = "run it as root, or with CAP_NET_BIND_SERVICE (ports below \
                                   1024); for other ways: certctl help port-80";
+const WITHOUT_PORT_443: &str = "only one program can have port 443: stop the other one, or remove the \
+                                annotation certctl/solver to use HTTP-01 on port 80";
 const ALLOW_UNTRUSTED: &str = "--allow-untrusted, or the annotation certctl/allow-untrusted: \
                                \"true\", replaces it";
 const PUT_FILE: &str = "put an executable file there, or remove the annotation";
@@ -467,7 +470,7 @@ mod tests {
             Fix::Issue(web()),
             Fix::Deploy(web()),
             Fix::Create(Creation::Certificate),
-            Fix::FreePort { is_denied: false },
+            Fix::FreePort { port: 80, is_denied: false },
             Fix::Deactivate("le".to_owned()),
             Fix::Forget(NamespacedName::new("default", "web")),
             Fix::CancelRevocation(NamespacedName::new("default", "web")),

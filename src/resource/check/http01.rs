@@ -186,7 +186,7 @@ impl Http01Report {
     pub(crate) fn of_any_token(self, token: &Token, thumbprint: &str) -> Self {
         let start = format!("{token}.");
         let other = self.addresses.iter().find_map(|report| match &report.outcome {
-            AddressAnswer::Wrong { first_bytes, .. } => first_bytes.strip_prefix(&start),
+            AddressAnswer::Wrong(wrong) => wrong.first_bytes.strip_prefix(&start),
             AddressAnswer::Correct
             | AddressAnswer::Broken { .. }
             | AddressAnswer::Unreachable { .. } => None,

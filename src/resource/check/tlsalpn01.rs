@@ -136,6 +136,13 @@ impl TlsAlpn01Report {
         address::details(&self.addresses, self.dns.as_ref())
     }
 
+    /// A check that was not made.
+    pub fn not_made(identifier: Identifier, port: u16, reason: String) -> Self {
+        let verdict = Verdict::Failed { reason };
+        let (addresses, dns, outlook) = (Vec::new(), None, Outlook::Open);
+        Self { identifier, port, addresses, dns, outlook, verdict }
+    }
+
     /// Combines the parts and computes the verdict.
     pub(crate) fn judge(
         identifier: Identifier,

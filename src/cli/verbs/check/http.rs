@@ -263,7 +263,10 @@ struct WebrootItem<'a> {
 
 /// Fix for a listener that cannot listen.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
-    Fix::FreePort { is_denied: matches!(error, ListenError::NoPermission { .. }) }
+    Fix::FreePort {
+        port: PORT_OF_CAS,
+        is_denied: matches!(error, ListenError::NoPermission { .. }),
+    }
 }
 
 /// A CA connects to another port than this check did.
@@ -280,7 +283,7 @@ const PORT_OF_CAS: u16 = 80;
 /// Only this host has asked.
 const NOT_KNOWN: &str = "this is seen from this host only: a firewall, a NAT or the public DNS \
                          can still stop the CA";
-const FREE_PORT: Fix = Fix::FreePort { is_denied: false };
+const FREE_PORT: Fix = Fix::FreePort { port: PORT_OF_CAS, is_denied: false };
 
 #[cfg(test)]
 mod tests {
