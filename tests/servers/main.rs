@@ -33,3 +33,4 @@ mod support;
 #[path = "../support/golden/terminal.rs"]
 mod terminal;
 mod timer;
+mod tls_alpn01;

@@ -34,6 +34,8 @@ pub(crate) struct Options {
     pub(crate) name_server: Option<SocketAddr>,
     /// The port that it validates HTTP-01 on; a free one when `None`.
     pub(crate) http_port: Option<u16>,
+    /// The port that it validates TLS-ALPN-01 on; a free one when `None`.
+    pub(crate) tls_port: Option<u16>,
     /// Whether all its certificates are valid for 90 days. Else it draws a profile for each order
     /// that names none.
     pub(crate) has_one_profile: bool,
@@ -47,6 +49,8 @@ pub(crate) struct Ca {
     pub(crate) name_server: Option<SocketAddr>,
     /// The port it validates HTTP-01 on.
     pub(crate) http_port: u16,
+    /// The port it validates TLS-ALPN-01 on.
+    pub(crate) tls_port: u16,
     bundle: String,
     port: u16,
     management: u16,
@@ -65,6 +69,7 @@ impl Ca {
         let dns = Dns::start();
         let (port, management) = (free_port(), free_port());
         let http_port = options.http_port.unwrap_or_else(free_port);
+        let tls_port = options.tls_port.unwrap_or_else(free_port);
         let mut profiles = json!({
             "default": { "description": "90 days", "validityPeriod": 7_776_000 },
         });
@@ -80,7 +85,7 @@ impl Ca {
             "certificate": folder.path().join("cert.pem"),
             "privateKey": folder.path().join("key.pem"),
             "httpPort": http_port,
-            "tlsPort": free_port(),
+            "tlsPort": tls_port,
             "ocspResponderURL": options.responder,
             "externalAccountBindingRequired": !options.external_account_keys.is_empty(),
             "externalAccountMACKeys": options.external_account_keys,
@@ -103,8 +108,17 @@ impl Ca {
             .env("PEBBLE_AUTHZREUSE", options.reuse_authorizations.to_string())
             .env("PEBBLE_ALTERNATE_ROOTS", options.alternate_roots.to_string());
         let server = Server::start(&mut command, &folder.path().join("log"));
-        let mut ca =
-            Self { dns, name_server, http_port, bundle, port, management, _folder: folder, server };
+        let mut ca = Self {
+            dns,
+            name_server,
+            http_port,
+            tls_port,
+            bundle,
+            port,
+            management,
+            _folder: folder,
+            server,
+        };
         block_on(ca.prove()).then_some(ca)
     }
 

@@ -53,6 +53,19 @@ impl Dns {
         assert!(block_on(add_a(self.management, name, address)), "{name} is not set");
     }
 
+    /// From now on every name has the address ::1 alone.
+    pub(crate) fn set_ipv6_alone(&self) {
+        for (path, address) in [("set-default-ipv4", ""), ("set-default-ipv6", "::1")] {
+            let body = serde_json::json!({ "ip": address }).to_string();
+            assert!(block_on(post(self.management, path, body)), "{path}");
+        }
+    }
+
+    /// Where a program sets and clears TXT records: `set-txt`, `clear-txt`.
+    pub(crate) fn management(&self) -> String {
+        format!("http://127.0.0.1:{}", self.management)
+    }
+
     /// Makes it forget that, so that the name points to 127.0.0.1 again.
     pub(crate) fn clear_address(&self, name: &str) {
         let body = serde_json::json!({ "host": format!("{name}.") }).to_string();

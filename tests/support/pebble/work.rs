@@ -54,6 +54,7 @@ pub(crate) struct Work<'a> {
     ca: &'a Ca,
     program: PathBuf,
     resolver: String,
+    listen: &'static str,
     folder: tempfile::TempDir,
 }
 
@@ -64,7 +65,18 @@ impl<'a> Work<'a> {
             Some(server) => server.to_string(),
             None => ca.dns.address(),
         };
-        Self { ca, program: program.into(), resolver, folder: tempfile::tempdir().unwrap() }
+        Self {
+            ca,
+            program: program.into(),
+            resolver,
+            listen: "127.0.0.1",
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// The binary answers TLS-ALPN-01 at this address.
+    pub(crate) fn listening_at(self, address: &'static str) -> Self {
+        Self { listen: address, ..self }
     }
 
     /// The binary asks this DNS server, not the CA's.
@@ -186,7 +198,10 @@ impl<'a> Work<'a> {
     fn arrange(&self, command: &mut Command, words: &[&str]) {
         let port = self.ca.http_port;
         command.current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path());
-        command.args(words).args(["--timeout", "60s"]);
+        command.args(words);
+        if !words.contains(&"--timeout") {
+            command.args(["--timeout", "60s"]);
+        }
         command.args(["--state-dir", "state", "--config-dir", "config"]);
         command.args(["--resolver", &self.resolver]);
         if let Some(server) = self.ca.name_server {
@@ -194,6 +209,9 @@ impl<'a> Work<'a> {
         }
         command.args(["--http01-listen", &format!("127.0.0.1:{port}")]);
         command.args(["--http01-check-port", &port.to_string()]);
+        let tls_port = self.ca.tls_port.to_string();
+        command.args(["--tlsalpn01-listen", &format!("{}:{tls_port}", self.listen)]);
+        command.env("CERTCTL_TLSALPN01_CHECK_PORT", tls_port);
         command.stdin(Stdio::null());
     }
 
