@@ -26,6 +26,8 @@ pub(crate) mod lab;
 #[cfg(test)]
 mod name_server;
 #[cfg(test)]
+pub(crate) mod tls_server;
+#[cfg(test)]
 mod web_server;
 
 pub use caa::{Caa, CaaRecord, caa};

@@ -19,6 +19,7 @@ use super::world::World;
 pub(super) enum ChallengeKind {
     Http01,
     Dns01,
+    TlsAlpn01,
 }
 
 impl ChallengeKind {
@@ -26,19 +27,21 @@ impl ChallengeKind {
         match self {
             Self::Http01 => "http-01",
             Self::Dns01 => "dns-01",
+            Self::TlsAlpn01 => "tls-alpn-01",
         }
     }
 
     pub(super) fn parse(word: &str) -> Option<Self> {
-        [Self::Http01, Self::Dns01].into_iter().find(|kind| kind.as_str() == word)
+        let all = [Self::Http01, Self::Dns01, Self::TlsAlpn01];
+        all.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// The challenge types that may prove control: HTTP-01 for no wildcard, DNS-01 for no address.
+    /// The challenge types that may prove control: DNS-01 for no address, the others for no wildcard.
     fn offered_for(subject: &Identifier) -> &'static [Self] {
         match subject {
             Identifier::Dns(name) if name.is_wildcard() => &[Self::Dns01],
-            Identifier::Dns(_) => &[Self::Http01, Self::Dns01],
-            Identifier::Ip(_) => &[Self::Http01],
+            Identifier::Dns(_) => &[Self::Http01, Self::Dns01, Self::TlsAlpn01],
+            Identifier::Ip(_) => &[Self::Http01, Self::TlsAlpn01],
         }
     }
 }

@@ -47,8 +47,8 @@ pub(super) fn challenge(
                 let attempt = Attempt {
                     authorization: id,
                     kind,
-                    name: subject.to_string(),
                     host: identifier::base(&subject),
+                    identifier: subject,
                     token: challenge.token.clone(),
                     key_authorization: format!("{}.{thumbprint}", challenge.token),
                 };

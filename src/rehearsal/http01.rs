@@ -4,7 +4,6 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, HOST, LOCATION, USER_AGENT};
@@ -19,6 +18,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use super::Shared;
+use super::addresses::Addresses;
 use super::problem::{Problem, ProblemType};
 use super::redirect::Target;
 use super::validate::{Attempt, Verdict};
@@ -28,12 +28,6 @@ pub(super) async fn check(shared: &Shared, attempt: &Attempt) -> Verdict {
     let mut records = Vec::new();
     let result = follow(shared, attempt, &mut records).await;
     Verdict { records, result }
-}
-
-/// The request timed out.
-pub(super) fn timeout(attempt: &Attempt, limit: Duration) -> Problem {
-    let detail = format!("{}: timeout during connect or read ({limit:?})", attempt.host);
-    Problem::new(ProblemType::Connection, detail)
 }
 
 async fn follow(
@@ -87,45 +81,30 @@ async fn fetch(
     target: &Target,
     records: &mut Vec<Value>,
 ) -> Result<(IpAddr, Response<Incoming>), Problem> {
-    let addresses = resolve(shared, target).await?;
-    let six = addresses.iter().find(|address| address.is_ipv6());
-    let four = addresses.iter().find(|address| address.is_ipv4());
+    let addresses = Addresses::of(shared, target.host()).await?;
     let mut failure = None;
-    for address in [six, four].into_iter().flatten() {
+    for address in addresses.tried() {
         records.push(json!({
             "url": target.to_string(),
             "hostname": target.host(),
             "port": target.port.to_string(),
-            "addressesResolved": addresses.iter().map(IpAddr::to_string).collect::<Value>(),
+            "addressesResolved": addresses.to_json(),
             "addressUsed": address.to_string(),
         }));
-        match TcpStream::connect(SocketAddr::new(*address, target.port)).await {
-            Err(error) => failure = Some(unreachable(*address, target, error)),
+        match TcpStream::connect(SocketAddr::new(address, target.port)).await {
+            Err(error) => failure = Some(unreachable(address, target, error)),
             Ok(stream) => {
                 let answer = if target.is_https() {
-                    ask(secured(*address, target, stream).await?, target).await
+                    ask(secured(address, target, stream).await?, target).await
                 } else {
                     ask(stream, target).await
                 };
-                let answer = answer.map_err(|error| unreachable(*address, target, error))?;
-                return Ok((*address, answer));
+                let answer = answer.map_err(|error| unreachable(address, target, error))?;
+                return Ok((address, answer));
             }
         }
     }
-    Err(failure.unwrap_or_else(|| {
-        let detail = format!("no valid A or AAAA records found for {}", target.host());
-        Problem::new(ProblemType::Dns, detail)
-    }))
-}
-
-async fn resolve(shared: &Shared, target: &Target) -> Result<Vec<IpAddr>, Problem> {
-    if let Ok(address) = target.host().parse() {
-        return Ok(vec![address]);
-    }
-    shared.options.resolver.addresses(target.host()).await.map_err(|error| {
-        let detail = format!("looking up A and AAAA for {}: {error}", target.host());
-        Problem::new(ProblemType::Dns, detail)
-    })
+    Err(failure.unwrap_or_else(|| Addresses::missing(target.host())))
 }
 
 async fn secured(

@@ -1,8 +1,8 @@
 //! A small ACME CA (RFC 8555) in-process: for `certctl rehearse`, the quick start and the tests.
 //!
 //! It serves HTTPS on a loopback port, checks requests as strictly as the RFC allows,
-//! validates HTTP-01 and DNS-01 over the network, and signs with a hierarchy that exists in memory
-//! only. Its memory is bounded. It takes dates from the caller's clock ([`CaOptions::clock`]). In
+//! validates HTTP-01, tls-alpn-01 and DNS-01 over the network, and signs with a hierarchy that exists
+//! in memory only. Its memory is bounded. It takes dates from the caller's clock ([`CaOptions::clock`]). In
 //! tests (feature `testing`) it injects faults ([`Faults`]).
 //!
 //! ```text
@@ -13,6 +13,7 @@
 //! ```
 
 mod account;
+mod addresses;
 mod answer;
 mod authorization;
 mod certificate;
@@ -46,6 +47,7 @@ mod server;
 mod testing;
 #[cfg(feature = "testing")]
 mod thread;
+mod tlsalpn01;
 mod validate;
 mod world;
 mod zone_writer;

@@ -35,6 +35,8 @@ pub struct CaOptions {
     pub resolver: Resolver,
     /// The port for HTTP-01 instead of 80.
     pub http01_port: u16,
+    /// The port for tls-alpn-01 instead of 443.
+    pub tlsalpn01_port: u16,
     /// Timeout of one validation.
     pub validation_timeout: Duration,
     /// Lifetime of leaf certificates whose order has no `notAfter`.
@@ -76,7 +78,7 @@ pub struct CaOptions {
 }
 
 impl CaOptions {
-    /// A well-behaved CA on a free port of 127.0.0.1 that validates on port 80.
+    /// A well-behaved CA on a free port of 127.0.0.1 that validates on ports 80 and 443.
     pub fn new(clock: Clock, resolver: Resolver) -> Self {
         let days = |count: u64| Duration::from_secs(count * 86_400);
         Self {
@@ -84,6 +86,7 @@ impl CaOptions {
             clock,
             resolver,
             http01_port: 80,
+            tlsalpn01_port: 443,
             validation_timeout: Duration::from_secs(10),
             leaf_lifetime: days(90),
             crl_lifetime: None,

@@ -23,7 +23,7 @@ pub enum TxtAnswer {
     Alias(String),
 }
 
-/// How HTTP-01 validation finds the addresses of a name, and DNS-01 its TXT records.
+/// How HTTP-01 and tls-alpn-01 validation find the addresses of a name, and DNS-01 its TXT records.
 #[derive(Clone)]
 pub struct Resolver {
     addresses: Lookup,

@@ -97,6 +97,7 @@ mod tests {
             Route::Authorization(4),
             Route::Challenge(5, ChallengeKind::Http01),
             Route::Challenge(6, ChallengeKind::Dns01),
+            Route::Challenge(6, ChallengeKind::TlsAlpn01),
             Route::Certificate(7, 0),
             Route::Certificate(8, 1),
         ];
@@ -104,7 +105,7 @@ mod tests {
             assert_eq!(Route::parse(&route.path()), route);
         }
         assert_eq!(Route::parse("/renewal-info/aYhba4.AIdlQyE"), Route::RenewalInfo);
-        for path in ["/", "/order", "/order/x", "/order/1/2", "/challenge/1/tls-alpn-01", "/a/1"] {
+        for path in ["/", "/order", "/order/x", "/order/1/2", "/challenge/1/tls-sni-01", "/a/1"] {
             assert_eq!(Route::parse(path), Route::Unknown, "{path}");
         }
     }

@@ -2,129 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use hickory_proto::op::ResponseCode;
-use rustls::ServerConfig;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpListener;
-use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
-
 use super::*;
 use crate::probe::ResolverOptions;
 use crate::probe::name_server::{NameServer, Reply};
+use crate::probe::tls_server::{Reaction, TlsServer, answering, old, usual};
 use crate::resource::{DnsName, Outlook};
+use hickory_proto::op::ResponseCode;
 
 const KEY: &str = "tok.abc";
 const NAME: &str = "www.example.com";
 
 fn name() -> Identifier {
     Identifier::Dns(NAME.parse::<DnsName>().unwrap())
-}
-
-/// What a server does with a connection.
-#[derive(Clone)]
-enum Server {
-    Tls(Arc<ServerConfig>),
-    /// These bytes, and no more.
-    Says(&'static [u8]),
-    Silent,
-}
-
-/// A running server; stops when it is dropped.
-struct Running {
-    address: SocketAddr,
-    _task: JoinSet<()>,
-}
-
-impl Server {
-    async fn on(self, address: &str) -> Running {
-        let socket = TcpListener::bind(address).await.unwrap();
-        let address = socket.local_addr().unwrap();
-        let mut task = JoinSet::new();
-        task.spawn(async move {
-            let mut visits = JoinSet::new();
-            loop {
-                let (mut stream, _) = socket.accept().await.unwrap();
-                let server = self.clone();
-                visits.spawn(async move {
-                    match server {
-                        // The client decides what it thinks of it.
-                        Self::Tls(config) => drop(TlsAcceptor::from(config).accept(stream).await),
-                        Self::Says(bytes) => {
-                            stream.write_all(bytes).await.unwrap();
-                            // Data that is not read would make it a reset.
-                            let mut hello = [0; 1];
-                            drop(tokio::io::AsyncReadExt::read(&mut stream, &mut hello).await);
-                            drop(stream.shutdown().await);
-                            std::future::pending().await
-                        }
-                        Self::Silent => std::future::pending().await,
-                    }
-                });
-            }
-        });
-        Running { address, _task: task }
-    }
-
-    /// A server with this certificate and these protocols, for clients with this server name only.
-    fn with(made: (Vec<u8>, Vec<u8>), protocols: &[&[u8]], server_name: &str) -> Self {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let key = PrivateKeyDer::try_from(made.1).unwrap();
-        let key = rustls::crypto::aws_lc_rs::sign::any_supported_type(&key).unwrap();
-        let key = CertifiedKey::new(vec![CertificateDer::from(made.0)], key);
-        let only = Only { server_name: server_name.to_owned(), key: Arc::new(key) };
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(only));
-        config.alpn_protocols = protocols.iter().map(|one| one.to_vec()).collect();
-        Self::Tls(Arc::new(config))
-    }
-
-    /// One that answers the challenge of the identifier with this key authorization.
-    fn answering(identifier: &Identifier, key_authorization: &str) -> Self {
-        let digest = pki::digest_of(key_authorization);
-        let made = pki::challenge_certificate(identifier, &digest).unwrap();
-        let made = (made.certificate, made.private_key.to_vec());
-        Self::with(made, &[ACME_TLS], &identifier.server_name())
-    }
-
-    /// One that has no TLS 1.3.
-    fn old(self) -> Self {
-        let Self::Tls(config) = self else { return self };
-        let provider = Arc::clone(config.crypto_provider());
-        let mut old = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[&rustls::version::TLS12])
-            .unwrap()
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&config.cert_resolver));
-        old.alpn_protocols.clone_from(&config.alpn_protocols);
-        Self::Tls(Arc::new(old))
-    }
-
-    /// A usual web server.
-    fn usual(protocols: &[&[u8]]) -> Self {
-        let names = ["a.example", "b.example", "c.example", "d.example"];
-        let made = rcgen::generate_simple_self_signed(names.map(str::to_owned)).unwrap();
-        let made = (made.cert.der().to_vec(), made.signing_key.serialize_der());
-        Self::with(made, protocols, NAME)
-    }
-}
-
-#[derive(Debug)]
-struct Only {
-    server_name: String,
-    key: Arc<CertifiedKey>,
-}
-
-impl ResolvesServerCert for Only {
-    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        (hello.server_name() == Some(&self.server_name)).then(|| Arc::clone(&self.key))
-    }
 }
 
 /// A resolver that has these addresses for `NAME`, and to which no other name exists.
@@ -146,8 +35,8 @@ async fn check(identifier: &Identifier, addresses: &[&str], port: u16) -> TlsAlp
 }
 
 /// The answer of the one address of a server.
-async fn answer(server: Server) -> AddressAnswer<WrongHandshake> {
-    let server = server.on("127.0.0.1:0").await;
+async fn answer(reaction: Reaction) -> AddressAnswer<WrongHandshake> {
+    let server = TlsServer::start("127.0.0.1:0", reaction).await;
     let report = check(&name(), &["127.0.0.1"], server.address.port()).await;
     assert_eq!(report.has_passed(), report.addresses[0].outcome == AddressAnswer::Correct);
     report.addresses[0].outcome.clone()
@@ -160,7 +49,7 @@ async fn names_and_addresses_are_asked_by_their_server_names() {
         (Identifier::Ip("127.0.0.1".parse().unwrap()), "127.0.0.1:0"),
         (Identifier::Ip("::1".parse().unwrap()), "[::1]:0"),
     ] {
-        let server = Server::answering(&identifier, KEY).on(bind).await;
+        let server = TlsServer::start(bind, answering(&identifier, KEY)).await;
         let (address, port) = (server.address.ip(), server.address.port());
         let report = check(&identifier, &["127.0.0.1"], port).await;
         let outcome = AddressAnswer::Correct;
@@ -173,12 +62,12 @@ async fn names_and_addresses_are_asked_by_their_server_names() {
 
 #[tokio::test]
 async fn a_server_without_tls_1_3_is_asked_too() {
-    assert_eq!(answer(Server::answering(&name(), KEY).old()).await, AddressAnswer::Correct);
+    assert_eq!(answer(old(answering(&name(), KEY))).await, AddressAnswer::Correct);
 }
 
 #[tokio::test]
 async fn a_name_with_an_ipv6_address_alone_is_asked_there() {
-    let server = Server::answering(&name(), KEY).on("[::1]:0").await;
+    let server = TlsServer::start("[::1]:0", answering(&name(), KEY)).await;
     let report = check(&name(), &["::1"], server.address.port()).await;
     assert!(report.has_passed(), "{report}");
     // Nothing listens on the other address.
@@ -196,37 +85,37 @@ async fn a_usual_server_is_shown_by_its_certificate() {
     };
     let names = ["a.example", "b.example", "c.example"].map(str::to_owned).to_vec();
     let certificate = ShownCertificate { names, issuer: "rcgen self signed cert".to_owned() };
-    assert_eq!(answer(Server::usual(&[])).await, wrong(Some(certificate.clone())));
+    assert_eq!(answer(usual(NAME, &[])).await, wrong(Some(certificate.clone())));
     // It ends the handshake.
-    assert_eq!(answer(Server::usual(&[b"h2", b"http/1.1"])).await, wrong(None));
+    assert_eq!(answer(usual(NAME, &[b"h2", b"http/1.1"])).await, wrong(None));
     let why = "the certificate has no acmeIdentifier extension".to_owned();
     let certificate = Some(certificate);
     let expected = AddressAnswer::Wrong(WrongHandshake { why, certificate });
-    assert_eq!(answer(Server::usual(&[ACME_TLS])).await, expected);
+    assert_eq!(answer(usual(NAME, &[ACME_TLS])).await, expected);
 }
 
 #[tokio::test]
 async fn the_certificate_of_another_challenge_is_wrong() {
     let why = "the acmeIdentifier extension has the digest of another key authorization";
     let expected = WrongHandshake { why: why.to_owned(), certificate: None };
-    let server = Server::answering(&name(), "other.abc");
+    let server = answering(&name(), "other.abc");
     assert_eq!(answer(server).await, AddressAnswer::Wrong(expected));
 }
 
 #[tokio::test]
 async fn what_speaks_no_tls_blocks_and_silence_does_not_hang() {
     let broken = |why: &str| AddressAnswer::Broken { why: why.to_owned() };
-    let page = answer(Server::Says(b"HTTP/1.1 400 Bad Request\r\n\r\n")).await;
+    let page = answer(Reaction::Says(b"HTTP/1.1 400 Bad Request\r\n\r\n")).await;
     assert_eq!(page, broken("it does not speak TLS: InvalidContentType"));
     // Another certctl, which has the certificates of its own challenges only.
     let other = Identifier::Dns("other.example.org".parse().unwrap());
-    let refused = answer(Server::answering(&other, KEY)).await;
+    let refused = answer(answering(&other, KEY)).await;
     assert_eq!(refused, broken("TLS failed: received fatal alert: AccessDenied"));
-    let closed = answer(Server::Says(b"")).await;
+    let closed = answer(Reaction::Says(b"")).await;
     let why = "the connection was closed during the TLS handshake".to_owned();
     assert_eq!(closed, AddressAnswer::Unreachable { why });
 
-    let server = Server::Silent.on("127.0.0.1:0").await;
+    let server = TlsServer::start("127.0.0.1:0", Reaction::Silent).await;
     let (_names, resolver) = resolver(&["127.0.0.1"]).await;
     let (port, timeout) = (server.address.port(), Duration::from_millis(50));
     let report = check_tlsalpn01(&resolver, &name(), KEY, CheckOptions { port, timeout }).await;

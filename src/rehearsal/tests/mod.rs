@@ -10,6 +10,7 @@ mod name_server;
 mod orders;
 mod renewal_info;
 mod requests;
+mod tlsalpn01;
 mod validation;
 mod web;
 

@@ -45,7 +45,7 @@ async fn an_order_is_as_rfc_8555_writes_it() {
         challenges.iter().map(|one| one["type"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(authorizations[0]["identifier"], dns("b.example"));
-    assert_eq!(kinds(&authorizations[0]), ["http-01", "dns-01"]);
+    assert_eq!(kinds(&authorizations[0]), ["http-01", "dns-01", "tls-alpn-01"]);
     assert!(authorizations[0].get("wildcard").is_none());
     assert_eq!(authorizations[1]["identifier"], dns("a.example"));
     assert_eq!(authorizations[1]["wildcard"], true);

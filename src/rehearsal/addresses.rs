@@ -1,0 +1,42 @@
+//! The addresses that a validation connects to, as public CAs do: IPv6 first, with one fallback to
+//! IPv4.
+
+use std::net::IpAddr;
+
+use serde_json::Value;
+
+use super::Shared;
+use super::problem::{Problem, ProblemType};
+
+/// All addresses of a host.
+pub(super) struct Addresses(Vec<IpAddr>);
+
+impl Addresses {
+    pub(super) async fn of(shared: &Shared, host: &str) -> Result<Self, Problem> {
+        if let Ok(address) = host.parse() {
+            return Ok(Self(vec![address]));
+        }
+        shared.options.resolver.addresses(host).await.map(Self).map_err(|error| {
+            let detail = format!("looking up A and AAAA for {host}: {error}");
+            Problem::new(ProblemType::Dns, detail)
+        })
+    }
+
+    /// Those that are tried, at most two.
+    pub(super) fn tried(&self) -> impl Iterator<Item = IpAddr> {
+        let six = self.0.iter().find(|address| address.is_ipv6());
+        let four = self.0.iter().find(|address| address.is_ipv4());
+        [six, four].into_iter().flatten().copied()
+    }
+
+    /// As a `validationRecord` has them.
+    pub(super) fn to_json(&self) -> Value {
+        self.0.iter().map(IpAddr::to_string).collect()
+    }
+
+    /// There are none to be tried.
+    pub(super) fn missing(host: &str) -> Problem {
+        let detail = format!("no valid A or AAAA records found for {host}");
+        Problem::new(ProblemType::Dns, detail)
+    }
+}
