@@ -2,7 +2,6 @@
 //! challenge types.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::thread;
 
@@ -14,7 +13,7 @@ use crate::pebble_support::{Ca, Issuer, Options, Run, Work, installed};
 const CERTCTL: &str = env!("CARGO_BIN_EXE_certctl");
 
 /// The solver of all names, as a cluster reads it for HTTP-01.
-const TLS_ALPN: &str = "{ http01: { ingress: { ingressTemplate: { metadata: { annotations: \
+pub(crate) const TLS_ALPN: &str = "{ http01: { ingress: { ingressTemplate: { metadata: { annotations: \
                         { certctl/solver: tls-alpn-01 } } } } } }";
 
 fn by_tls() -> Issuer {
@@ -124,39 +123,4 @@ fn an_address_is_validated_by_its_reverse_name() {
                        issuerRef: { name: pebble }\n  ipAddresses: [127.0.0.1]\n";
     work.write("web.yaml", &format!("{}{certificate}", work.issuer(&by_tls())));
     assert_done(&work.issue("web.yaml"));
-}
-
-/// As one certificate: each name by the type that its solver has.
-#[test]
-fn three_challenge_types_prove_the_names_of_one_certificate() {
-    installed();
-    let ca = Ca::start(&Options::default());
-    let work = Work::new(&ca, CERTCTL);
-    let program = work.path("config/solvers.d/set-txt");
-    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-    let text = format!(
-        "#!/bin/sh\nexec curl -sf -d \"{{\\\"host\\\": \\\"$2\\\", \\\"value\\\": \\\"$3\\\"}}\" \
-         {}/$([ $1 = present ] && echo set-txt || echo clear-txt)\n",
-        ca.dns.management()
-    );
-    std::fs::write(&program, text).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let selector = |name: &str| format!("selector: {{ dnsNames: [ {name} ] }}");
-    let solvers = format!(
-        "[ {{ {http}, http01: {{ ingress: {{}} }} }}, {{ {tls}, {} }}, {{ {dns}, \
-         waitInsteadOfSelfCheck: 1ms, dns01: {{ webhook: {{ groupName: certctl, solverName: exec, \
-         config: {{ command: set-txt, mode: lego }} }} }} }} ]",
-        TLS_ALPN.strip_prefix("{ ").and_then(|rest| rest.strip_suffix(" }")).unwrap(),
-        http = selector("http.test"),
-        tls = selector("tls.test"),
-        dns = selector("'*.dns.test'"),
-    );
-    let issuer = Issuer { solvers: Some(solvers), ..Issuer::default() };
-    let names = ["http.test", "tls.test", "'*.dns.test'"].map(str::to_owned).to_vec();
-    work.manifest("web.yaml", &issuer, &[("web".into(), names)]);
-    assert_done(&work.issue("web.yaml"));
-    let orders = work.run(&["get", "challenges", "-o", "json"]);
-    for kind in ["http-01", "dns-01", "tls-alpn-01"] {
-        assert!(orders.stdout.contains(&format!("\"{kind}\"")), "{kind}: {}", orders.stdout);
-    }
 }

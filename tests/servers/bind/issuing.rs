@@ -9,6 +9,7 @@ use x509_parser::extensions::GeneralName;
 use super::CERTCTL;
 use crate::bind_support::{Bind, SECRET, key_of};
 use crate::pebble_support::{Ca, Issuer, Options, Run, Work, block_on, installed};
+use crate::tls_alpn01::TLS_ALPN;
 
 /// BIND, a Pebble that queries it, and a folder to run the binary in.
 pub(crate) struct World<'a> {
@@ -262,5 +263,27 @@ fn refused_signatures_end_the_run_at_once() {
         // The question for the TTL, and one update.
         let refused = bind.log().matches("tsig verify failure").count() - before;
         assert!(refused <= 2, "{said}: {refused}");
+    }
+}
+
+#[test]
+fn three_challenge_types_prove_the_names_of_one_certificate() {
+    let bind = Bind::start();
+    let ca = pebble(&bind);
+    let world = World::new(&bind, &ca);
+    let dns = world.solver(&key_of("HMACSHA256"), "HMACSHA256", "");
+    let http = "selector: { dnsNames: [ www.example.test ] }, http01: { ingress: {} }";
+    let by_tls = TLS_ALPN.strip_prefix("{ ").unwrap();
+    let tls = format!("{{ selector: {{ dnsNames: [ example.test ] }}, {by_tls}");
+    let names = ["*.example.test", "example.test", "www.example.test"];
+    world.write(&format!("[ {{ {dns} }}, {{ {http} }}, {tls} ]"), &names);
+    let run = world.issue();
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let mut issued = world.issued_names();
+    issued.sort();
+    assert_eq!(issued, names);
+    let shown = world.work.run(&["status", "challenges", "-o", "json"]).stdout;
+    for kind in ["http-01", "dns-01", "tls-alpn-01"] {
+        assert!(shown.contains(&format!("\"{kind}\"")), "{kind}: {shown}");
     }
 }

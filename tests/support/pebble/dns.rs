@@ -61,11 +61,6 @@ impl Dns {
         }
     }
 
-    /// Where a program sets and clears TXT records: `set-txt`, `clear-txt`.
-    pub(crate) fn management(&self) -> String {
-        format!("http://127.0.0.1:{}", self.management)
-    }
-
     /// Makes it forget that, so that the name points to 127.0.0.1 again.
     pub(crate) fn clear_address(&self, name: &str) {
         let body = serde_json::json!({ "host": format!("{name}.") }).to_string();
