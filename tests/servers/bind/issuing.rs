@@ -283,7 +283,7 @@ fn three_challenge_types_prove_the_names_of_one_certificate() {
     issued.sort();
     assert_eq!(issued, names);
     let shown = world.work.run(&["status", "challenges", "-o", "json"]).stdout;
-    for kind in ["http-01", "dns-01", "tls-alpn-01"] {
+    for kind in ["HTTP-01", "DNS-01", "TLS-ALPN-01"] {
         assert!(shown.contains(&format!("\"{kind}\"")), "{kind}: {shown}");
     }
 }
