@@ -60,7 +60,7 @@ use render::message::{Level, Message};
 use render::output::Output;
 use result::Results;
 use shell::Shell;
-use verbs::account::AccountDocument;
+use verbs::account::{AccountDocument, ThumbprintDocument};
 use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
 use verbs::doctor::page::Item as HostItem;
 use verbs::status::objects::{
@@ -78,6 +78,7 @@ verbs::schema::output::documents! {
     OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
     OURS "Account", "`account show ISSUER`.": AccountDocument;
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument>>;
+    OURS "AccountThumbprint", "`account thumbprint`.": ThumbprintDocument;
     OURS "Inspection", "`inspect`: one certificate.": verbs::inspect::Report;
     OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
     OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;

@@ -1,6 +1,10 @@
 //! Accounts with keys of every kind that works, from the secret that `privateKeySecretRef` names.
 
+use aws_lc_rs::digest;
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use certctl::rehearsal::RequestKind;
+use serde_json::{Value, json};
 
 use crate::support::{CertificateYaml, World};
 
@@ -54,6 +58,44 @@ fn an_account_with_a_p_384_key_lives() {
 #[test]
 fn an_account_with_an_ed25519_key_lives() {
     lives("ed25519", "Ed25519");
+}
+
+#[test]
+fn the_thumbprint_is_that_of_the_key_as_a_jwk_and_no_request_is_sent() {
+    let world = World::prepared(&[CertificateYaml::new("web")]);
+    let missing = world.run(&["account", "thumbprint", "ca"]).ends_in(3);
+    missing.says("there is no account key yet").says("certctl account register ca\n");
+    let world = with_key(world, "rsa-2048");
+    world.run(&["account", "register", "ca"]).ends_in(0);
+    // RFC 7638 section 3: the required members, in their order, without spaces.
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/account-keys");
+    let jwk = std::fs::read_to_string(format!("{folder}/rsa-2048.jwk.json")).unwrap();
+    let jwk: Value = serde_json::from_str(&jwk).unwrap();
+    let text = format!("{{\"e\":{},\"kty\":{},\"n\":{}}}", jwk["e"], jwk["kty"], jwk["n"]);
+    let digest = digest::digest(&digest::SHA256, text.as_bytes());
+    let thumbprint = BASE64_URL_SAFE_NO_PAD.encode(digest);
+
+    let requests = world.ca.requests();
+    for words in [&["account", "thumbprint", "ca"][..], &["account", "thumbprint"]] {
+        assert_eq!(world.run(words).ends_in(0).stdout, format!("{thumbprint}\n"));
+    }
+    let lines = world.run(&["account", "thumbprint", "--for", "nginx"]).ends_in(0).stdout;
+    assert!(lines.contains(&format!("return 200 \"$1.{thumbprint}\";\n")), "{lines}");
+    let object = |words: &[&str]| -> Value {
+        serde_json::from_str(&world.run(words).ends_in(0).stdout).unwrap()
+    };
+    let all = ["account", "thumbprint", "ca", "-o", "json"];
+    let mut expected = json!({
+        "apiVersion": "certctl/v1",
+        "kind": "AccountThumbprint",
+        "server": world.ca.directory_url(),
+        "issuers": ["ca"],
+        "thumbprint": thumbprint,
+    });
+    assert_eq!(object(&all), expected);
+    expected["configuration"] = lines.into();
+    assert_eq!(object(&[&all[..], &["--for", "nginx"]].concat()), expected);
+    assert_eq!(world.ca.requests(), requests);
 }
 
 #[test]

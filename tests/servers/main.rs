@@ -25,6 +25,7 @@ mod pebble;
 mod pebble_support;
 mod power_loss;
 mod proxies;
+mod stateless;
 mod step_ca;
 #[expect(dead_code, unused_imports, reason = "other executables use the rest")]
 #[path = "../support/mod.rs"]

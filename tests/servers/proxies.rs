@@ -13,19 +13,19 @@ use crate::pebble_support::{
 const NAME: &str = "www.test";
 
 /// The place of a program that is on no user's search path.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let system = Path::new("/usr/sbin").join(name);
     if system.is_file() { system } else { needed(name) }
 }
 
 /// A proxy in front of certctl: the port that the CA asks, and the one to which it forwards.
-struct Ports {
-    public: u16,
-    inner: u16,
+pub(crate) struct Ports {
+    pub(crate) public: u16,
+    pub(crate) inner: u16,
 }
 
 /// Starts a proxy and waits until it takes connections.
-fn started(ports: &Ports, command: &mut Command, folder: &Path) -> Server {
+pub(crate) fn started(ports: &Ports, command: &mut Command, folder: &Path) -> Server {
     let mut server = Server::start(command.current_dir(folder), &folder.join("proxy.log"));
     for _ in 0..1000 {
         assert!(server.runs(), "{}", server.log());
@@ -55,7 +55,7 @@ fn issue_behind(start: impl FnOnce(&Ports, &Work<'_>) -> Server) -> [Run; 2] {
     [issued, work.run(&["check", "http", NAME, "-f", "./web.yaml"])]
 }
 
-fn nginx(folder: &Path, servers: &str) -> Command {
+pub(crate) fn nginx(folder: &Path, servers: &str) -> Command {
     let temporary: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|kind| format!("  {kind}_temp_path {kind};\n"))
         .concat();

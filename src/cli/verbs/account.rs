@@ -1,5 +1,7 @@
 //! `certctl account`: the ACME accounts at the CAs.
 
+mod thumbprint;
+
 use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +39,9 @@ use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::unmanaged::lost_key;
 use crate::workspace::{Job, Request, Targets, Workspace};
+pub(crate) use thumbprint::AccountThumbprintArgs;
+pub(in crate::cli) use thumbprint::ThumbprintDocument;
+use thumbprint::thumbprint;
 
 /// Show, register, update or deactivate ACME accounts.
 #[derive(Debug, Subcommand)]
@@ -47,6 +52,8 @@ pub enum AccountVerb {
     Register(AccountIssuerArgs),
     /// Send the Issuer's e-mail address to the CA.
     Update(AccountIssuerArgs),
+    /// Print the thumbprint of an account key, or the lines with which a server answers any token.
+    Thumbprint(AccountThumbprintArgs),
     /// Deactivate an account permanently; the next issuance registers a new one.
     Deactivate(AccountDeactivateArgs),
 }
@@ -65,6 +72,10 @@ impl VerbArgs for AccountVerb {
             "Send the new e-mail address to the CA.",
         ),
         Example::new(
+            "certctl account thumbprint letsencrypt --for nginx",
+            "Print the lines with which nginx answers any token.",
+        ),
+        Example::new(
             "certctl account deactivate letsencrypt --yes",
             "Deactivate the account without a question.",
         ),
@@ -79,7 +90,7 @@ impl VerbArgs for AccountVerb {
     }
 }
 
-/// `certctl account show|register|update`.
+/// `certctl account show|register|update|thumbprint`.
 #[derive(Debug, Args)]
 pub struct AccountIssuerArgs {
     /// An Issuer or ClusterIssuer, as NAME or NAMESPACE/NAME [default: all]
@@ -108,13 +119,22 @@ pub(crate) fn account(verb: &AccountVerb, shell: &mut Shell) -> Result<Vec<Endin
         AccountVerb::Update(args) => {
             on_one_thread(perform(args, AccountRequest::Updated, true, shell))
         }
+        AccountVerb::Thumbprint(args) => on_one_thread(thumbprint(args, shell)),
         AccountVerb::Deactivate(args) => {
             on_one_thread(perform(&args.issuer, AccountRequest::Deactivated, args.yes, shell))
         }
     }
 }
 
-async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+/// The selected accounts, and what is known beside them.
+struct Selected {
+    workspace: Workspace,
+    targets: Targets,
+    accounts: Vec<(Account, Option<AccountKey>)>,
+}
+
+/// The accounts in the state directory: those of the named Issuer, or all.
+async fn selected(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Selected, CliError> {
     let mut workspace = open(shell).await?;
     let mut accounts = accounts(workspace.state()).await?;
     let targets = if args.issuer.is_some() {
@@ -122,10 +142,16 @@ async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>
     } else {
         workspace.everything_shown()
     };
-    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
     if args.issuer.is_some() {
+        let issuers = chosen(shell, args, &targets.loaded.issuers)?;
         accounts.retain(|(account, _)| issuers.iter().any(|issuer| is_of(account, issuer)));
     }
+    Ok(Selected { workspace, targets, accounts })
+}
+
+async fn show(args: &AccountIssuerArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
+    let Selected { workspace, targets, accounts } = selected(args, shell).await?;
+    let issuers = chosen(shell, args, &targets.loaded.issuers)?;
     let document = |(account, key): &(Account, Option<AccountKey>)| {
         Object(AccountDocument::from((account, key.as_ref(), &*targets.loaded.issuers)))
     };
