@@ -35,7 +35,8 @@ pub enum RehearsalError {
 }
 
 impl Rehearsal {
-    /// Starts both. The CA asks HTTP-01 challenges at `http01_port`, and looks names up as this host
+    /// Starts both. The CA asks HTTP-01 challenges at `http01_port`, TLS-ALPN-01 ones where their
+    /// self-check connects to, and looks names up as this host
     /// does, but for `overrides`.
     pub async fn start(
         workspace: &Workspace,
@@ -55,6 +56,7 @@ impl Rehearsal {
         let clock = Arc::new(|| SystemClock.now());
         let options = CaOptions {
             http01_port,
+            tlsalpn01_port: workspace.settings().tlsalpn01_check_port,
             // As Let's Encrypt's server does, of all the public CAs the most used one.
             reuse: Reuse::Orders,
             ..CaOptions::new(clock, Resolver::ask(Arc::new(lookup)).with_txt(dns.txt_lookup()))

@@ -3,11 +3,11 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
 use std::process::Command;
 
-use crate::pebble_support::{find, free_port, not_tested};
+use crate::pebble_support::{self, Ca, Options, Server, Work, find, free_port, not_tested};
 use crate::proxies::{Ports, nginx, program, started};
 use crate::support::{CertificateYaml, World};
 
@@ -110,4 +110,121 @@ fn caddy_answers_any_token() {
         command.args(["run", "--config", "Caddyfile"]).env("HOME", folder);
         command
     });
+}
+
+/// The name of three servers at the port that Pebble asks: two nginx and one HAProxy.
+struct Fleet<'a> {
+    work: &'a Work<'a>,
+    ca: &'a Ca,
+    lines: [String; 2],
+}
+
+impl<'a> Fleet<'a> {
+    fn of(ca: &'a Ca, work: &'a Work<'a>) -> Self {
+        let hosts = [1, 2, 3].map(|host| Ipv4Addr::new(127, 0, 0, host));
+        ca.dns.set_addresses("www.test", &hosts);
+        let manifest = format!(
+            "{}---\napiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata:\n  name: www\n  \
+             annotations: {{ certctl/http01: stateless }}\nspec:\n  secretName: www-tls\n  \
+             issuerRef: {{ name: pebble }}\n  dnsNames: [ www.test ]\n",
+            work.issuer(&pebble_support::Issuer::default())
+        );
+        std::fs::create_dir(work.path("config")).unwrap();
+        work.write("config/www.yaml", &manifest);
+        let run = work.run(&["account", "register"]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let lines = ["nginx", "haproxy"].map(|server| {
+            let run = work.run(&["account", "thumbprint", "--for", server]);
+            assert_eq!(run.code, Some(0), "{}", run.stderr);
+            run.stdout
+        });
+        Self { work, ca, lines }
+    }
+
+    fn start(&self, host: u8, of: fn(&Path, &str) -> Command, text: &str) -> Server {
+        let folder = self.work.path(&format!("server-{host}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = of(&folder, text);
+        let mut server = Server::start(command.current_dir(&folder), &folder.join("log"));
+        for _ in 0..1000 {
+            assert!(server.runs(), "{}", server.log());
+            if TcpStream::connect((Ipv4Addr::new(127, 0, 0, host), self.ca.http_port)).is_ok() {
+                return server;
+            }
+            std::thread::park_timeout(std::time::Duration::from_millis(10));
+        }
+        panic!("{}", server.log());
+    }
+
+    fn nginx(&self, host: u8, lines: &str) -> Server {
+        let port = self.ca.http_port;
+        let text = format!("  server {{\n    listen 127.0.0.{host}:{port};\n{lines}  }}\n");
+        self.start(host, nginx, &text)
+    }
+
+    fn haproxy(&self, host: u8, lines: &str) -> Server {
+        let text = format!(
+            "defaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n  timeout server \
+             30s\nfrontend www\n  bind 127.0.0.{host}:{}\n{lines}",
+            self.ca.http_port
+        );
+        let command = |folder: &Path, text: &str| {
+            write(&folder.join("haproxy.cfg"), text);
+            let mut command = Command::new(program("haproxy"));
+            command.args(["-db", "-f", "haproxy.cfg"]);
+            command
+        };
+        self.start(host, command, &text)
+    }
+
+    /// How many "accept" requests the CA got.
+    fn accepted(&self) -> usize {
+        self.ca.requests().iter().filter(|one| one.contains("/chalZ/")).count()
+    }
+}
+
+#[test]
+fn a_name_of_several_servers_is_validated_without_a_token() {
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, env!("CARGO_BIN_EXE_certctl"));
+    let fleet = Fleet::of(&ca, &work);
+    let [nginx, haproxy] = &fleet.lines;
+    let _servers = [fleet.nginx(1, nginx), fleet.nginx(2, nginx), fleet.haproxy(3, haproxy)];
+    let run = work.run(&["issue"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(fleet.accepted(), 1);
+    let left = std::fs::read_dir(work.path("state/http01")).unwrap();
+    assert_eq!(left.filter(|entry| entry.as_ref().unwrap().path().is_file()).count(), 0);
+}
+
+#[test]
+fn one_server_with_another_thumbprint_is_found_before_the_ca_is_asked() {
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, env!("CARGO_BIN_EXE_certctl"));
+    let fleet = Fleet::of(&ca, &work);
+    let [nginx, haproxy] = &fleet.lines;
+    let thumbprint = work.run(&["account", "thumbprint"]).stdout;
+    let other = nginx.replace(thumbprint.trim_end(), "another-account");
+    assert_ne!(&other, nginx);
+    let _servers = [fleet.nginx(1, nginx), fleet.nginx(2, &other), fleet.haproxy(3, haproxy)];
+    let run = work.run(&["issue", "--timeout", "3s"]);
+    assert_eq!(run.code, Some(75), "{}", run.stderr);
+    for words in ["another-account", thumbprint.trim_end(), "127.0.0.2"] {
+        assert!(run.stderr.contains(words), "{words}: {}", run.stderr);
+    }
+    assert_eq!(fleet.accepted(), 0);
+}
+
+#[test]
+fn a_page_for_everything_is_no_proof() {
+    let ca = Ca::start(&Options::default());
+    let work = Work::new(&ca, env!("CARGO_BIN_EXE_certctl"));
+    let fleet = Fleet::of(&ca, &work);
+    let page = "    location / { return 200 welcome; }\n";
+    let [nginx, haproxy] = &fleet.lines;
+    let _servers = [fleet.nginx(1, nginx), fleet.nginx(2, page), fleet.haproxy(3, haproxy)];
+    let run = work.run(&["issue", "--timeout", "3s"]);
+    assert_eq!(run.code, Some(75), "{}", run.stderr);
+    assert!(run.stderr.contains("127.0.0.2"), "{}", run.stderr);
+    assert_eq!(fleet.accepted(), 0);
 }

@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) ca: CaThread,
     pub(crate) dns: NameServer,
     pub(crate) port: Port,
+    /// The port of TLS-ALPN-01.
+    pub(crate) tls_port: Port,
     folder: TempDir,
 }
 
@@ -58,13 +60,15 @@ impl World {
         let port = Port::take();
         let mut options = CaOptions::new(Arc::new(|| SystemClock.now()), dns.resolver());
         options.http01_port = port.number();
+        let tls_port = Port::take();
+        options.tlsalpn01_port = tls_port.number();
         change(&mut options);
         let ca = CaThread::start(options).unwrap();
         let folder = tempfile::tempdir_in(FOLDERS).unwrap();
         for name in ["config", "home"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        Self { ca, dns, port, folder }
+        Self { ca, dns, port, tls_port, folder }
     }
 
     /// A world with an Issuer `ca` and these Certificates in the config directory.
@@ -144,6 +148,8 @@ impl World {
             .env("CERTCTL_RESOLVERS", self.dns.address().to_string())
             .env("CERTCTL_DNS01_AUTHORITATIVE_PORT", self.dns.address().port().to_string())
             .env("CERTCTL_HTTP01_LISTEN", self.port.address().to_string())
+            .env("CERTCTL_TLSALPN01_LISTEN", self.tls_port.address().to_string())
+            .env("CERTCTL_TLSALPN01_CHECK_PORT", self.tls_port.number().to_string())
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

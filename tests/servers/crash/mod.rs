@@ -40,6 +40,12 @@ impl Scene {
         Self { world, base: BTreeMap::new(), revision: 1, words: &["issue"] }
     }
 
+    /// Nothing was ever issued, and the name is proven on port 443.
+    fn first_over_tls() -> Self {
+        let web = CertificateYaml::new("web").annotation("certctl/solver", "tls-alpn-01");
+        Self { world: World::prepared(&[web]), ..Self::first_issuance() }
+    }
+
     /// A pair is live, and its Certificate was edited since.
     fn edited() -> Self {
         let world = World::prepared(&[CertificateYaml::new("web")]);
@@ -428,6 +434,11 @@ fn deactivated(scene: &Scene) {
     let accounts = scene.made(RequestKind::NewAccount);
     scene.check_next_run();
     assert_eq!(scene.made(RequestKind::NewAccount), accounts + 1);
+}
+
+#[test]
+fn an_issuance_over_tls_killed_at_any_call() {
+    sweep(Scene::first_over_tls, 20, killed);
 }
 
 #[test]

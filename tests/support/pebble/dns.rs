@@ -50,7 +50,12 @@ impl Dns {
 
     /// From now on the name has this address.
     pub(crate) fn set_address(&self, name: &str, address: Ipv4Addr) {
-        assert!(block_on(add_a(self.management, name, address)), "{name} is not set");
+        self.set_addresses(name, &[address]);
+    }
+
+    /// The same with several.
+    pub(crate) fn set_addresses(&self, name: &str, addresses: &[Ipv4Addr]) {
+        assert!(block_on(add_a(self.management, name, addresses)), "{name} is not set");
     }
 
     /// From now on every name has the address ::1 alone.
@@ -76,7 +81,7 @@ async fn prove(server: &mut Server, port: u16, management: u16) -> bool {
         if !server.runs() {
             return false;
         }
-        if add_a(management, "who-is-it.test", address).await {
+        if add_a(management, "who-is-it.test", &[address]).await {
             return knows(port, "who-is-it.test", address).await;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -84,8 +89,8 @@ async fn prove(server: &mut Server, port: u16, management: u16) -> bool {
     false
 }
 
-async fn add_a(management: u16, name: &str, address: Ipv4Addr) -> bool {
-    let body = serde_json::json!({ "host": format!("{name}."), "addresses": [address] });
+async fn add_a(management: u16, name: &str, addresses: &[Ipv4Addr]) -> bool {
+    let body = serde_json::json!({ "host": format!("{name}."), "addresses": addresses });
     post(management, "add-a", body.to_string()).await
 }
 
