@@ -14,13 +14,12 @@ pub struct Verbs {
 impl Verbs {
     /// The examples of a verb, such as `check dns`; of a verb that only has verbs below it, the
     /// first of each of those.
-    pub fn examples(&self, verb: &str) -> Vec<&'static Example> {
+    pub fn examples(&self, verb: &str) -> Vec<Example> {
         let tree = (self.tree)();
         let mut words = verb.split(' ');
         let command = words.try_fold(&tree, |above, word| above.find_subcommand(word));
         let is_above = command.is_some_and(Command::has_subcommands);
-        let mut found: Vec<&Example> =
-            self.examples.iter().copied().flatten().filter(|example| example.is_of(verb)).collect();
+        let mut found: Vec<Example> = examples().filter(|example| example.is_of(verb)).collect();
         if is_above {
             let depth = verb.split(' ').count();
             found.dedup_by_key(|example| example.line.split(' ').nth(depth + 1));
@@ -50,6 +49,12 @@ impl Example {
     }
 }
 
+/// All examples, in the order of the verbs. In the file, the purpose stands behind each as a comment.
+fn examples() -> impl Iterator<Item = Example> {
+    let rows = include_str!("examples.txt").lines();
+    rows.filter_map(|row| row.split_once("  # ")).map(|(line, about)| Example { line, about })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,14 +75,13 @@ mod tests {
     fn every_verb_has_one_to_four_examples_of_its_own() {
         let mut all = Vec::new();
         verbs(&(VERBS.tree)(), "", &mut all);
-        let mut left: Vec<&str> =
-            VERBS.examples.iter().copied().flatten().map(|e| e.line).collect();
+        let mut left: Vec<&str> = examples().map(|example| example.line).collect();
         for verb in all {
             let examples = VERBS.examples(&verb);
             assert!((1..=4).contains(&examples.len()), "{verb}");
             for Example { line, about } in examples {
                 assert!(about.ends_with('.') && about.len() <= 72, "{line}");
-                assert_eq!(left.remove(0), *line, "in the order of the verbs");
+                assert_eq!(left.remove(0), line, "in the order of the verbs");
             }
         }
         assert_eq!(left, [""; 0], "examples of no verb");

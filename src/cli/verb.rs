@@ -14,15 +14,17 @@ use crate::cli::shell::Shell;
 /// The arguments of a verb.
 pub(super) trait VerbArgs {
     /// True if an error in `config.toml` stops it.
-    const NEEDS_SETTINGS: bool;
+    const NEEDS_SETTINGS: bool = true;
     /// True if it changes what `--metrics-file` shows.
-    const WRITES_METRICS: bool;
+    const WRITES_METRICS: bool = false;
     /// Command lines to copy: one to four, of each verb below it.
-    const EXAMPLES: &'static [Example];
+    const EXAMPLES: &'static [Example] = &[];
 
     /// Returns whether root acts as the owner of the state: the verb does what a run does, or
-    /// judges what a run would be able to do. `has_files`: whether the command line has `-f`.
-    fn acts_as_owner(&self, has_files: bool) -> bool;
+    /// judges what a run would be able to do. `_has_files`: whether the command line has `-f`.
+    fn acts_as_owner(&self, _has_files: bool) -> bool {
+        true
+    }
 
     /// Returns whether it is the run that a timer or cron starts, whose log is short without a
     /// terminal.

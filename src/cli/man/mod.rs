@@ -115,7 +115,7 @@ fn with_variable(arg: Arg) -> Arg {
 }
 
 /// The section with the examples of a verb; empty for one without.
-fn of_examples(examples: &[&Example]) -> String {
+fn of_examples(examples: &[Example]) -> String {
     let mut text = String::new();
     for example in examples {
         let heading = if text.is_empty() { ".SH EXAMPLES\n" } else { "" };

@@ -3,7 +3,6 @@
 use clap::Args;
 use clap_complete::Shell as ShellName;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::Ending;
 use crate::cli::shell::Shell;
@@ -21,11 +20,6 @@ pub struct CompletionArgs {
 
 impl VerbArgs for CompletionArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[Example::new(
-        "certctl completion bash > /etc/bash_completion.d/certctl",
-        "Install the completion for bash.",
-    )];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

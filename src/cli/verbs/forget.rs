@@ -6,7 +6,6 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::Level;
@@ -59,16 +58,7 @@ impl ForgetArgs {
 }
 
 impl VerbArgs for ForgetArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl forget web", "Stop managing web and keep its files."),
-        Example::new("certctl forget web --secret --yes", "Also delete its key and certificate."),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         forget(self, shell).and_then(|code| shell.print_results(code))

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::daily::Daily;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -82,20 +81,7 @@ impl IssueArgs {
 }
 
 impl VerbArgs for IssueArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl issue", "Issue and renew the certificates that are due."),
-        Example::new("certctl issue web.yaml", "Issue the Certificates of one file."),
-        Example::new(
-            "certctl issue -q --splay 10m",
-            "Start within ten minutes and report errors only, for cron.",
-        ),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn is_routine(&self) -> bool {
         self.targets.is_empty()
@@ -143,16 +129,7 @@ pub struct RenewArgs {
 }
 
 impl VerbArgs for RenewArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl renew web", "Issue the Certificate web again now."),
-        Example::new("certctl renew web --new-key", "The same with a new private key."),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         renew(self, shell).and_then(|code| shell.print_results(code))
@@ -173,19 +150,7 @@ pub struct DeployArgs {
 }
 
 impl VerbArgs for DeployArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl deploy", "Retry the outputs and hooks that failed."),
-        Example::new(
-            "certctl deploy web --again",
-            "Write the files of web and reload its server again.",
-        ),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         deploy(self, shell).and_then(|code| shell.print_results(code))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::command_tree::{Example, Verbs};
+use crate::cli::command_tree::Verbs;
 use crate::cli::error::CliError;
 use crate::cli::exit::Ending;
 use crate::cli::files::put;
@@ -26,11 +26,6 @@ pub struct ManArgs {
 
 impl VerbArgs for ManArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[Example::new(
-        "certctl man /usr/local/share/man/man1",
-        "Write every page, including sections 5 and 7.",
-    )];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

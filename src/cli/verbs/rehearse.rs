@@ -15,7 +15,6 @@ use std::rc::Rc;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::Level;
@@ -52,20 +51,6 @@ pub struct RehearseArgs {
 }
 
 impl VerbArgs for RehearseArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl rehearse web.yaml", "Issue from a built-in CA, without hooks."),
-        Example::new(
-            "certctl rehearse web.yaml --resolve www.example.com=127.0.0.1",
-            "Do the same for a name without a DNS record.",
-        ),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
-
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         rehearse(self, shell)
     }

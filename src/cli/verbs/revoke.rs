@@ -8,7 +8,6 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zeroize::Zeroizing;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::Level;
@@ -109,22 +108,7 @@ fn reason() -> impl TypedValueParser<Value = RevocationReason> {
 }
 
 impl VerbArgs for RevokeArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new(
-            "certctl revoke web --reason keyCompromise",
-            "Replace a certificate whose key has leaked.",
-        ),
-        Example::new(
-            "certctl revoke old.pem --key old.key",
-            "Revoke the certificate in a file with its own key.",
-        ),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         revoke(self, shell).and_then(|code| shell.print_results(code))

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::Level;
@@ -40,16 +39,7 @@ pub struct RollbackArgs {
 }
 
 impl VerbArgs for RollbackArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl rollback web", "Deploy the previous certificate and key of web."),
-        Example::new("certctl rollback web --to 3", "Deploy revision 3."),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         rollback(self, shell).and_then(|code| shell.print_results(code))

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::environment::SYSTEM_CONFIG;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -46,16 +45,6 @@ pub struct ValidateArgs {
 }
 
 impl VerbArgs for ValidateArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl validate web.yaml", "Check one file."),
-        Example::new(
-            "certctl validate --strict deploy/certificates",
-            "Check a folder, and fail on warnings.",
-        ),
-    ];
-
     fn acts_as_owner(&self, has_files: bool) -> bool {
         // A draft may lie where root alone can read it.
         self.targets.is_empty() && !has_files

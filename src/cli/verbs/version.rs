@@ -8,7 +8,6 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::command_tree::Example;
 use crate::cli::environment::{Directory, EnvironmentError};
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -37,11 +36,6 @@ pub struct VersionArgs {
 
 impl VerbArgs for VersionArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[Example::new(
-        "certctl version -v",
-        "Print the version, the directories and the settings.",
-    )];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

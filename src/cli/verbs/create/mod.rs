@@ -21,7 +21,6 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use zeroize::Zeroizing;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::global::Format;
@@ -83,35 +82,6 @@ pub enum CreateVerb {
 }
 
 impl VerbArgs for CreateArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new(
-            "certctl create issuer letsencrypt",
-            "Write the manifest of a Let's Encrypt Issuer.",
-        ),
-        Example::new(
-            "certctl create issuer letsencrypt --dns01 cloudflare --print",
-            "Print an Issuer that validates by DNS records at Cloudflare.",
-        ),
-        Example::new(
-            "certctl create certificate www.example.com example.com --reload nginx",
-            "Write the manifest of a Certificate for two names.",
-        ),
-        Example::new(
-            "certctl create certificate www.example.com --webroot /var/www/html",
-            "Write a Certificate with challenges served by your web server.",
-        ),
-        Example::new(
-            "certctl create certificaterequest web --from-certificate-file web.yaml",
-            "Write web.key and print the request.",
-        ),
-        Example::new(
-            "certctl create certificaterequest web --from-certificate-file web.yaml --fetch-certificate",
-            "Write web.key and web.crt.",
-        ),
-    ];
-
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false
     }

@@ -18,7 +18,6 @@ mod usage;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
@@ -60,15 +59,6 @@ pub struct DoctorArgs {
 
 impl VerbArgs for DoctorArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl doctor", "Check this host, the CAs and DNS."),
-        Example::new("certctl doctor --offline", "Check this host only."),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         doctor(self, shell)

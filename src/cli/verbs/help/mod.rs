@@ -9,7 +9,6 @@ pub mod tree;
 use clap::builder::StyledStr;
 use clap::{Args, Command};
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::text::USUAL;
@@ -31,11 +30,6 @@ pub struct HelpArgs {
 
 impl VerbArgs for HelpArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl help exit-codes", "Show a topic."),
-        Example::new("certctl help check dns", "Show the help of a verb."),
-    ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

@@ -19,7 +19,6 @@ use clap::Args;
 use jiff::Timestamp;
 use rustls::RootCertStore;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
@@ -62,24 +61,6 @@ pub struct InspectArgs {
 }
 
 impl VerbArgs for InspectArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl inspect web", "Show the live certificate of the Certificate web."),
-        Example::new(
-            "certctl inspect www.example.com:443",
-            "Show the certificate that a server presents.",
-        ),
-        Example::new(
-            "certctl inspect www.example.com:443 --ca-bundle root.pem",
-            "Show whether clients with this root accept the certificate.",
-        ),
-        Example::new(
-            "certctl inspect /etc/ssl/web.pem --offline",
-            "Show a file without querying the CA.",
-        ),
-    ];
-
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false
     }

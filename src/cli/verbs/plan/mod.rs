@@ -12,7 +12,6 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::global::Format;
@@ -50,17 +49,6 @@ pub struct PlanArgs {
 }
 
 impl VerbArgs for PlanArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl plan", "Show the actions of the next run."),
-        Example::new("certctl plan web.yaml", "Show the actions for the Certificates of one file."),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
-
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         plan(self, shell)
     }

@@ -23,7 +23,6 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::message::{Level, Message};
@@ -44,15 +43,7 @@ use record::{Outcome, Record};
 use signals::{Requested, Signals};
 
 impl VerbArgs for RunArgs {
-    const NEEDS_SETTINGS: bool = true;
     const WRITES_METRICS: bool = true;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl run", "Issue and renew now and every hour."),
-        Example::new(
-            "certctl run --every 6h --serve 127.0.0.1:9402",
-            "Every six hours, with health and metrics.",
-        ),
-    ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         // Each of its runs is a process of its own.

@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::ahead::Host;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
-use crate::cli::command_tree::Example;
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -54,14 +53,6 @@ pub struct StatusArgs {
 }
 
 impl VerbArgs for StatusArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl status", "List all certificates."),
-        Example::new("certctl status web", "Show a summary of one certificate."),
-        Example::new("certctl status -o prometheus", "Print metrics."),
-    ];
-
     fn acts_as_owner(&self, has_files: bool) -> bool {
         !has_files
     }
@@ -80,13 +71,6 @@ pub struct DescribeArgs {
 }
 
 impl VerbArgs for DescribeArgs {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl describe web", "Show everything about a certificate."),
-        Example::new("certctl describe order web-1-1", "Show one order."),
-    ];
-
     fn acts_as_owner(&self, has_files: bool) -> bool {
         !has_files
     }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use crate::cli::command_tree::Example;
 use crate::cli::environment::{Directory, SYSTEM_CONFIG, Source};
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -38,16 +37,6 @@ pub enum TimerVerb {
 }
 
 impl VerbArgs for TimerVerb {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl timer print --cron", "Print a file for /etc/cron.d."),
-        Example::new(
-            "certctl timer print --systemd --dir /etc/systemd/system",
-            "Write the systemd units.",
-        ),
-    ];
-
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false
     }
