@@ -83,17 +83,23 @@ pub(crate) struct Listed {
     has_items: bool,
     /// The first item that was requested by name: it may be the only one.
     first: Option<String>,
+    /// Text before and behind the items.
+    frame: (String, String),
 }
 
 impl Listed {
-    pub(crate) fn new(format: Format, by_name: bool) -> Self {
-        Self { format, by_name, has_items: false, first: None }
-    }
-
-    pub(crate) fn item<T: Serialize>(&mut self, item: &T) -> serde_json::Result<String>
+    /// A list of such items.
+    pub(crate) fn new<T>(format: Format, by_name: bool) -> serde_json::Result<Self>
     where
         for<'a> Items<'a, T>: Document,
     {
+        let empty = text(&Items::<T> { items: &[] }, format)?;
+        let (before, behind) = empty.split_once("[]").unwrap_or_default();
+        let frame = (before.to_owned(), behind.to_owned());
+        Ok(Self { format, by_name, has_items: false, first: None, frame })
+    }
+
+    pub(crate) fn item(&mut self, item: &impl Serialize) -> serde_json::Result<String> {
         let is_first = !std::mem::replace(&mut self.has_items, true);
         let text = encoded(item, self.format)?;
         if self.format == Format::Yaml {
@@ -106,37 +112,23 @@ impl Listed {
         let indented = |text: String| {
             text.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n")
         };
-        let begin = if is_first || self.first.is_some() {
-            self.frame::<T>()?.0 + "[\n"
+        let held = self.first.take().map(|first| indented(first) + ",\n");
+        let begin = if is_first || held.is_some() {
+            self.frame.0.clone() + "[\n"
         } else {
             ",\n".to_owned()
         };
-        let held = self.first.take().map(|first| indented(first) + ",\n");
         Ok(begin + &held.unwrap_or_default() + &indented(text))
     }
 
-    pub(crate) fn end<T: Serialize>(self) -> serde_json::Result<String>
-    where
-        for<'a> Items<'a, T>: Document,
-    {
-        match (self.format, self.has_items) {
-            (Format::Yaml, _) => Ok(String::new()),
-            (_, false) => text(&Items::<T> { items: &[] }, self.format),
-            (_, true) => match self.first {
-                Some(first) => Ok(first),
-                None => Ok("\n  ]".to_owned() + &self.frame::<T>()?.1),
-            },
+    pub(crate) fn end(self) -> String {
+        let (before, behind) = self.frame;
+        match (self.format, self.first) {
+            (Format::Yaml, _) => String::new(),
+            (_, Some(first)) => first,
+            (_, None) if self.has_items => "\n  ]".to_owned() + &behind,
+            (_, None) => before + "[]" + &behind,
         }
-    }
-
-    /// Text before and behind the items.
-    fn frame<T: Serialize>(&self) -> serde_json::Result<(String, String)>
-    where
-        for<'a> Items<'a, T>: Document,
-    {
-        let empty = text(&Items::<T> { items: &[] }, self.format)?;
-        let (before, behind) = empty.split_once("[]").unwrap_or_default();
-        Ok((before.to_owned(), behind.to_owned()))
     }
 }
 

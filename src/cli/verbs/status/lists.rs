@@ -2,63 +2,23 @@
 
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
-use super::objects::{self, ChallengeObject, OrderObject, RequestObject};
+use super::objects::{ChallengeObject, IssuerKinds, OrderObject, RequestObject};
+use crate::cli::global::Format;
+use crate::cli::render::document::{self, Listed};
+use crate::cli::render::output::Paint;
 use crate::cli::render::table::{Cell, Row, table};
 use crate::cli::words::Scene;
 use crate::cli::words::order::{identifier, type_word};
-
-use crate::cli::render::document::{self, Listed};
-use crate::cli::render::output::Paint;
 use crate::cli::words::time::{self, length};
 use crate::resource::{CertificateRequest, Challenge, ChallengeState, ConditionType, Order};
+use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};
 
-/// Issuers; `wide` adds the account.
-pub(super) fn issuers(views: &[&IssuerView], wide: bool, scene: &Scene) -> String {
-    let mut heading = vec!["NAMESPACE", "NAME", "KIND", "READY", "SERVER", "SOLVERS"];
-    if wide {
-        heading.extend(["EMAIL", "PROFILE", "ACCOUNT"]);
-    }
-    let rows: Vec<Row> = views
-        .iter()
-        .map(|IssuerView { issuer, account }| {
-            let url = account.as_ref().and_then(|account| account.url.as_deref());
-            let ready = match url {
-                Some(_) => Cell::painted("READY", Paint::Good),
-                None => Cell::painted("NOT REGISTERED", Paint::Warn),
-            };
-            let server = if issuer.acme.skip_tls_verify {
-                Cell::painted(&format!("{} (TLS NOT VERIFIED)", issuer.acme.server), Paint::Bad)
-            } else {
-                Cell::from(&issuer.acme.server)
-            };
-            let solvers = issuer
-                .acme
-                .solvers
-                .iter()
-                .map(|solver| if solver.dns01().is_some() { "dns01" } else { "http01" });
-            let mut row = vec![
-                Cell::from(&issuer.metadata.namespace),
-                Cell::from(&issuer.metadata.name),
-                Cell::from(issuer.kind.to_string()),
-                ready,
-                server,
-                Cell::from(solvers.collect::<Vec<_>>().join(",")),
-            ];
-            if wide {
-                row.push(Cell::from(&issuer.acme.email));
-                row.push(Cell::from(&issuer.acme.profile));
-                row.push(Cell::from(url.unwrap_or_default()));
-            }
-            row.into()
-        })
-        .collect();
-    table(&heading, &rows, scene.color, scene.columns())
-}
-
-/// A request, an order or a challenge of a certificate.
+/// An object that is no Certificate.
 #[derive(Clone, Copy)]
 pub(super) enum Object<'a> {
+    /// An Issuer of the manifests.
+    Issuer(&'a IssuerView),
     /// A kept request.
     Request(&'a CertificateRequest),
     /// A kept order.
@@ -81,6 +41,7 @@ impl<'a> Object<'a> {
     /// Its namespace.
     pub(super) fn namespace(&self) -> &'a str {
         match self {
+            Self::Issuer(view) => &view.issuer.metadata.namespace,
             Self::Request(request) => &request.metadata.namespace,
             Self::Order(order) | Self::Challenge(order, _, _) => &order.spec.certificate.namespace,
         }
@@ -89,31 +50,45 @@ impl<'a> Object<'a> {
     /// Its name.
     pub(super) fn name(&self) -> String {
         match self {
+            Self::Issuer(view) => view.issuer.metadata.name.clone(),
             Self::Request(request) => request.metadata.name.clone(),
             Self::Order(order) => order.name.clone(),
             Self::Challenge(order, index, _) => challenge_name(order, *index),
         }
     }
 
+    /// Its line with `-o name`.
+    pub(super) fn printed(&self) -> String {
+        let kind = match self {
+            Self::Issuer(view) => view.issuer.kind.to_string(),
+            Self::Request(_) => Noun::CertificateRequest.kind().to_owned(),
+            Self::Order(_) => Noun::Order.kind().to_owned(),
+            Self::Challenge(..) => Noun::Challenge.kind().to_owned(),
+        };
+        NameTarget::printed(&kind, self.namespace(), &self.name()) + "\n"
+    }
+
     /// Text that it adds to a list for programs.
     pub(super) fn listed(self, listed: &mut Listed) -> serde_json::Result<String> {
         match self {
-            Self::Request(request) => listed.item(&document::Object(objects::request(request))),
-            Self::Order(order) => listed.item(&document::Object(objects::order(order))),
+            Self::Issuer(view) => listed.item(&IssuerKinds::from(view)),
+            Self::Request(request) => listed.item(&document::Object(RequestObject::from(request))),
+            Self::Order(order) => listed.item(&document::Object(OrderObject::from(order))),
             Self::Challenge(order, index, challenge) => {
-                listed.item(&document::Object(objects::challenge(order, index, challenge)))
+                listed.item(&document::Object(ChallengeObject::from((order, index, challenge))))
             }
         }
     }
 
     /// Its cells.
-    pub(super) fn row(self, wide: bool, scene: &Scene) -> Row {
+    pub(super) fn row(self, scene: &Scene) -> Row {
         let mut row = vec![Cell::from(self.namespace()), Cell::from(self.name())];
-        match self {
-            Self::Request(request) => row.extend(request_cells(request, scene)),
-            Self::Order(order) => row.extend(order_cells(order, wide, scene)),
-            Self::Challenge(_, _, challenge) => row.extend(challenge_cells(challenge, wide)),
-        }
+        row.extend(match self {
+            Self::Issuer(view) => issuer_cells(view),
+            Self::Request(request) => request_cells(request, scene),
+            Self::Order(order) => order_cells(order, scene),
+            Self::Challenge(_, _, challenge) => challenge_cells(challenge),
+        });
         row.into()
     }
 }
@@ -123,36 +98,61 @@ fn challenges_of(order: &Order) -> impl Iterator<Item = Object<'_>> {
     challenges.map(move |(index, challenge)| Object::Challenge(order, index, challenge))
 }
 
-/// End of a list for programs.
-pub(super) fn end(noun: Noun, listed: Listed) -> serde_json::Result<String> {
+/// A list for programs.
+pub(super) fn listed(noun: Noun, format: Format, by_name: bool) -> serde_json::Result<Listed> {
     match noun {
-        Noun::Order => listed.end::<document::Object<OrderObject>>(),
-        Noun::Challenge => listed.end::<document::Object<ChallengeObject>>(),
-        Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => {
-            listed.end::<document::Object<RequestObject>>()
+        Noun::Issuer => Listed::new::<IssuerKinds>(format, by_name),
+        Noun::Order => Listed::new::<document::Object<OrderObject>>(format, by_name),
+        Noun::Challenge => Listed::new::<document::Object<ChallengeObject>>(format, by_name),
+        Noun::CertificateRequest | Noun::Certificate => {
+            Listed::new::<document::Object<RequestObject>>(format, by_name)
         }
     }
 }
 
-/// Requests, orders or challenges; `wide` adds URLs and keys.
-pub(super) fn objects(noun: Noun, rows: &[Row], wide: bool, scene: &Scene) -> String {
-    let mut heading = vec!["NAMESPACE", "NAME"];
-    heading.extend_from_slice(match noun {
-        Noun::CertificateRequest => &["REVISION", "READY", "REASON", "ISSUER", "AGE"],
-        Noun::Order => &["STATE", "CHALLENGES", "ISSUER", "AGE", "REASON"],
-        Noun::Challenge => {
-            &["STATE", "IDENTIFIER", "TYPE", "PROCESSING", "PRESENTED", "CLEAN-UP", "REASON"]
-        }
-        Noun::Certificate | Noun::Issuer => &[][..],
-    });
-    if wide {
-        heading.extend_from_slice(match noun {
-            Noun::Order => &["EXPIRES", "URL"],
-            Noun::Challenge => &["KEY", "URL"],
-            Noun::CertificateRequest | Noun::Certificate | Noun::Issuer => &[][..],
-        });
+/// The table of objects of a kind; with `-o wide`, all columns.
+pub(super) fn objects(noun: Noun, mut rows: Vec<Row>, scene: &Scene) -> String {
+    let (columns, narrow): (&[&str], usize) = match noun {
+        Noun::Issuer => (&["KIND", "READY", "SERVER", "SOLVERS", "EMAIL", "PROFILE", "ACCOUNT"], 4),
+        Noun::CertificateRequest => (&["REVISION", "READY", "REASON", "ISSUER", "AGE"], 5),
+        Noun::Order => (&["STATE", "CHALLENGES", "ISSUER", "AGE", "REASON", "EXPIRES", "URL"], 5),
+        Noun::Challenge => (&CHALLENGE, 7),
+        Noun::Certificate => (&[], 0),
+    };
+    let mut heading = [&["NAMESPACE", "NAME"], columns].concat();
+    if scene.format != Format::Wide {
+        heading.truncate(2 + narrow);
+        rows.iter_mut().for_each(|row| row.cells.truncate(2 + narrow));
     }
-    table(&heading, rows, scene.color, scene.columns())
+    table(&heading, &rows, scene.color, scene.columns())
+}
+
+const CHALLENGE: [&str; 9] =
+    ["STATE", "IDENTIFIER", "TYPE", "PROCESSING", "PRESENTED", "CLEAN-UP", "REASON", "KEY", "URL"];
+
+fn issuer_cells(IssuerView { issuer, account }: &IssuerView) -> Vec<Cell> {
+    let acme = &issuer.acme;
+    let url = account.as_ref().and_then(|account| account.url.as_deref());
+    let ready = match url {
+        Some(_) => Cell::painted("READY", Paint::Good),
+        None => Cell::painted("NOT REGISTERED", Paint::Warn),
+    };
+    let server = if acme.skip_tls_verify {
+        Cell::painted(&format!("{} (TLS NOT VERIFIED)", acme.server), Paint::Bad)
+    } else {
+        Cell::from(&acme.server)
+    };
+    let solvers = acme.solvers.iter();
+    let solvers = solvers.map(|one| if one.dns01().is_some() { "dns01" } else { "http01" });
+    vec![
+        Cell::from(issuer.kind.to_string()),
+        ready,
+        server,
+        Cell::from(solvers.collect::<Vec<_>>().join(",")),
+        Cell::from(&acme.email),
+        Cell::from(&acme.profile),
+        Cell::from(url.unwrap_or_default()),
+    ]
 }
 
 fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {
@@ -168,26 +168,23 @@ fn request_cells(request: &CertificateRequest, scene: &Scene) -> Vec<Cell> {
     ]
 }
 
-fn order_cells(order: &Order, wide: bool, scene: &Scene) -> Vec<Cell> {
+fn order_cells(order: &Order, scene: &Scene) -> Vec<Cell> {
     let valid = |challenge: &&Challenge| challenge.state == ChallengeState::Valid;
     let proven = order.challenges.iter().filter(valid).count();
-    let mut cells = vec![
+    let expires = order.expires.map(|at| time::local(at, &scene.zone));
+    vec![
         Cell::from(state(order)),
         Cell::from(format!("{proven}/{}", order.challenges.len())),
         Cell::from(&order.spec.issuer_ref.name),
         Cell::from(length(scene.now.duration_since(order.creation_timestamp))),
         Cell::from(&order.reason),
-    ];
-    if wide {
-        let expires = order.expires.map(|at| time::local(at, &scene.zone));
-        cells.push(Cell::from(expires.unwrap_or_default()));
-        cells.push(Cell::from(order.url().unwrap_or_default()));
-    }
-    cells
+        Cell::from(expires.unwrap_or_default()),
+        Cell::from(order.url().unwrap_or_default()),
+    ]
 }
 
-fn challenge_cells(challenge: &Challenge, wide: bool) -> Vec<Cell> {
-    let mut cells = vec![
+fn challenge_cells(challenge: &Challenge) -> Vec<Cell> {
+    vec![
         Cell::from(challenge.final_state().as_str()),
         Cell::from(identifier(challenge)),
         Cell::from(type_word(challenge)),
@@ -195,10 +192,7 @@ fn challenge_cells(challenge: &Challenge, wide: bool) -> Vec<Cell> {
         Cell::from(challenge.is_presented().to_string()),
         Cell::from(if challenge.owes_clean_up() { "owed" } else { "" }),
         Cell::from(reason(challenge)),
-    ];
-    if wide {
-        cells.push(Cell::from(&challenge.spec.key));
-        cells.push(Cell::from(&challenge.spec.url));
-    }
-    cells
+        Cell::from(&challenge.spec.key),
+        Cell::from(&challenge.spec.url),
+    ]
 }

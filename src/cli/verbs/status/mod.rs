@@ -22,11 +22,11 @@ pub(crate) mod verb;
 use crate::cli::error::CliError;
 use crate::cli::exit::ExitCode;
 use crate::cli::global::Format;
-use crate::cli::render::document::{self, Listed, Object};
+use crate::cli::render::document::{Listed, Object};
 use crate::cli::render::table::Row;
 use crate::cli::words::Scene;
 use crate::manifest::nearest_by;
-use crate::resource::{Issuer, NamespacedName};
+use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, Damage, IssuerView};
 use ahead::Host;
@@ -52,7 +52,7 @@ pub fn certificates(
     extent: Extent,
     scene: &Scene,
 ) -> Result<String, CliError> {
-    let (mut listing, mut text) = (Listing::new(extent, scene), String::new());
+    let (mut listing, mut text) = (Listing::new(extent, scene)?, String::new());
     listing.has_names = views.len() > 1;
     for view in views {
         text += &listing.add(view)?;
@@ -90,20 +90,21 @@ enum Body {
 }
 
 impl<'s> Listing<'s> {
-    pub(crate) fn new(extent: Extent, scene: &'s Scene) -> Self {
+    pub(crate) fn new(extent: Extent, scene: &'s Scene) -> serde_json::Result<Self> {
         let body = match (scene.format, extent) {
             (Format::Text | Format::Wide, Extent::Line) => Body::Table(Overview::default()),
             (Format::Text, Extent::Summary) => Body::Summaries,
             (Format::Text | Format::Wide, Extent::Summary | Extent::Whole) => Body::Pages,
             (Format::Json | Format::Yaml, extent) => {
-                Body::Objects(Listed::new(scene.format, extent != Extent::Line))
+                let by_name = extent != Extent::Line;
+                Body::Objects(Listed::new::<Object<CertificateObject>>(scene.format, by_name)?)
             }
             (Format::Name, _) => Body::Names,
             (Format::Prometheus, _) => Body::Metrics(Exposition::new(scene.now)),
         };
         let host = Host::default();
         let (needs_attention, damage, is_empty, has_names) = (false, None, true, false);
-        Self { scene, body, needs_attention, damage, is_empty, host, has_names }
+        Ok(Self { scene, body, needs_attention, damage, is_empty, host, has_names })
     }
 
     /// Returns whether it shows people a summary of each.
@@ -149,7 +150,7 @@ impl<'s> Listing<'s> {
             Body::Metrics(metrics) => metrics.add(view),
             Body::Objects(_) | Body::Names if !view.has_name() => {}
             Body::Objects(objects) => {
-                return objects.item(&Object(objects::certificate(view)));
+                return objects.item(&Object(CertificateObject::from(view)));
             }
             Body::Names => {
                 let NamespacedName { namespace, name } = &view.key;
@@ -169,64 +170,23 @@ impl<'s> Listing<'s> {
         match self.body {
             Body::Summaries | Body::Pages | Body::Names => Ok(()),
             Body::Table(table) => write(&table.end(usize::MAX, scene)),
-            Body::Objects(objects) => write(&objects.end::<Object<CertificateObject>>()?),
+            Body::Objects(objects) => write(&objects.end()),
             Body::Metrics(metrics) => metrics.end(issuers, None, write),
         }
     }
 }
 
-/// The status of issuers, all or those named.
-pub fn issuers(
-    views: &[IssuerView],
-    names: &[NameTarget],
-    scene: &Scene,
-) -> Result<String, CliError> {
-    let found: Vec<&IssuerView> = views
-        .iter()
-        .filter(|view| {
-            is_wanted(names, &view.issuer.metadata.namespace, &view.issuer.metadata.name)
-        })
-        .collect();
-    let known: Vec<(&str, String)> = found
-        .iter()
-        .map(|view| &view.issuer.metadata)
-        .map(|metadata| (metadata.namespace.as_str(), metadata.name.clone()))
-        .collect();
-    all_found(Noun::Issuer, names, &known)?;
-    match scene.format {
-        Format::Text | Format::Wide => {
-            Ok(lists::issuers(&found, scene.format == Format::Wide, scene))
-        }
-        Format::Json | Format::Yaml => {
-            let objects: Vec<_> = found.into_iter().map(objects::issuer).collect();
-            Ok(document::list(&objects, names.len() == 1, scene.format)?)
-        }
-        Format::Name => {
-            let line = |view: &&IssuerView| {
-                let Issuer { kind, metadata, .. } = &view.issuer;
-                NameTarget::printed(&kind.to_string(), &metadata.namespace, &metadata.name)
-            };
-            Ok(lines(found.iter().map(line)))
-        }
-        Format::Prometheus => Err(no_metrics(Noun::Issuer)),
-    }
-}
-
-/// The status of requests, orders or challenges, of which those of one certificate at a time are in
-/// memory.
+/// The status of issuers, requests, orders or challenges, of which those of one certificate at a time
+/// are in memory.
 pub(crate) struct ObjectListing<'s> {
     noun: Noun,
     names: &'s [NameTarget],
     scene: &'s Scene,
     /// Namespace and name of each, when they were requested by name.
     known: Vec<(String, String)>,
-    body: ObjectBody,
-}
-
-enum ObjectBody {
-    Table(Vec<Row>),
-    Objects(Listed),
-    Names(String),
+    rows: Vec<Row>,
+    /// The list for programs, if that is wanted.
+    listed: Option<Listed>,
 }
 
 impl<'s> ObjectListing<'s> {
@@ -235,34 +195,46 @@ impl<'s> ObjectListing<'s> {
         names: &'s [NameTarget],
         scene: &'s Scene,
     ) -> Result<Self, CliError> {
-        let body = match scene.format {
-            Format::Text | Format::Wide => ObjectBody::Table(Vec::new()),
+        let listed = match scene.format {
             Format::Json | Format::Yaml => {
-                ObjectBody::Objects(Listed::new(scene.format, names.len() == 1))
+                Some(lists::listed(noun, scene.format, names.len() == 1)?)
             }
-            Format::Name => ObjectBody::Names(String::new()),
-            Format::Prometheus => return Err(no_metrics(noun)),
+            Format::Text | Format::Wide | Format::Name => None,
+            Format::Prometheus => {
+                let kind = noun.kind();
+                let message = format!("-o prometheus is for certificates, not for kind {kind}");
+                let error = CliError::new(ExitCode::Usage, message);
+                return Err(error.trying("certctl status -o prometheus"));
+            }
         };
-        Ok(Self { noun, names, scene, known: Vec::new(), body })
+        Ok(Self { noun, names, scene, known: Vec::new(), rows: Vec::new(), listed })
     }
 
     /// Returns the text for the objects of another certificate.
     pub(crate) fn add(&mut self, view: &CertificateView) -> serde_json::Result<String> {
-        let (scene, mut text) = (self.scene, String::new());
-        for object in lists::Object::of(self.noun, view) {
+        self.add_all(lists::Object::of(self.noun, view))
+    }
+
+    /// Returns the text for these issuers.
+    pub(crate) fn add_issuers(&mut self, views: &[IssuerView]) -> serde_json::Result<String> {
+        self.add_all(views.iter().map(lists::Object::Issuer).collect())
+    }
+
+    fn add_all(&mut self, objects: Vec<lists::Object<'_>>) -> serde_json::Result<String> {
+        let mut text = String::new();
+        for object in objects {
+            let mut wanted = self.names.iter();
             let (namespace, name) = (object.namespace(), object.name());
-            if !is_wanted(self.names, namespace, &name) {
+            let is_wanted = wanted.any(|wanted| is_meant(wanted, namespace, &name));
+            if !self.names.is_empty() && !is_wanted {
                 continue;
             }
-            match &mut self.body {
-                ObjectBody::Table(rows) => {
-                    rows.push(object.row(scene.format == Format::Wide, scene));
-                }
-                ObjectBody::Objects(listed) => text += &object.listed(listed)?,
-                ObjectBody::Names(names) => {
-                    names.push_str(&NameTarget::printed(self.noun.kind(), namespace, &name));
-                    names.push('\n');
-                }
+            if let Some(listed) = &mut self.listed {
+                text += &object.listed(listed)?;
+            } else if self.scene.format == Format::Name {
+                text += &object.printed();
+            } else {
+                self.rows.push(object.row(self.scene));
             }
             if !self.names.is_empty() {
                 self.known.push((namespace.to_owned(), name));
@@ -273,29 +245,21 @@ impl<'s> ObjectListing<'s> {
 
     /// The rest.
     pub(crate) fn end(self) -> Result<String, CliError> {
-        let Self { noun, names, scene, .. } = self;
-        let known = self.known.iter().map(|(namespace, name)| (namespace.as_str(), name.clone()));
-        all_found(noun, names, &known.collect::<Vec<_>>())?;
-        match self.body {
-            ObjectBody::Table(rows) => {
-                Ok(lists::objects(noun, &rows, scene.format == Format::Wide, scene))
-            }
-            ObjectBody::Objects(listed) => Ok(lists::end(noun, listed)?),
-            ObjectBody::Names(names) => Ok(names),
-        }
+        let Self { noun, names, scene, known, rows, listed } = self;
+        all_found(noun, names, &known)?;
+        Ok(match listed {
+            Some(listed) => listed.end(),
+            None if scene.format == Format::Name => String::new(),
+            None => lists::objects(noun, rows, scene),
+        })
     }
-}
-
-/// Returns whether an object is among those named; without names all are.
-fn is_wanted(names: &[NameTarget], namespace: &str, name: &str) -> bool {
-    names.is_empty() || names.iter().any(|wanted| is_meant(wanted, namespace, name))
 }
 
 fn is_meant(wanted: &NameTarget, namespace: &str, name: &str) -> bool {
     wanted.name == name && wanted.namespace.as_deref().is_none_or(|found| found == namespace)
 }
 
-fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Result<(), CliError> {
+fn all_found(noun: Noun, names: &[NameTarget], found: &[(String, String)]) -> Result<(), CliError> {
     let is_missing = |wanted: &&NameTarget| {
         !found.iter().any(|(namespace, name)| is_meant(wanted, namespace, name))
     };
@@ -311,13 +275,4 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(&str, String)]) -> Resu
         }
         None => Ok(()),
     }
-}
-
-fn no_metrics(noun: Noun) -> CliError {
-    let message = format!("-o prometheus is for certificates, not for kind {}", noun.kind());
-    CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus")
-}
-
-fn lines(lines: impl Iterator<Item = String>) -> String {
-    lines.fold(String::new(), |text, line| text + &line + "\n")
 }

@@ -58,7 +58,7 @@ struct Notes {
     last_failure: Option<String>,
 }
 
-/// See [`certificate`].
+/// A Certificate as cert-manager writes it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(in crate::cli) struct CertificateObject {
     #[schemars(schema_with = "certificate_metadata")]
@@ -130,61 +130,63 @@ struct ConditionObject {
 
 /// A Certificate; without a manifest its spec is that of the newest request, and without one of
 /// those it says no more than which Secret it owns.
-pub(super) fn certificate(view: &CertificateView) -> CertificateObject {
-    let secret_name = view.record.as_ref().map(|record| record.secret_name.clone());
-    let bare_spec = CertificateSpec {
-        secret_name: secret_name.unwrap_or_default(),
-        ..CertificateSpec::default()
-    };
-    let spec = view.spec().unwrap_or(&bare_spec);
-    let own = view.certificate.as_ref().map(|certificate| &certificate.metadata);
-    let bare = Metadata {
-        name: view.key.name.clone(),
-        namespace: view.key.namespace.clone(),
-        ..Metadata::default()
-    };
-    let leaf = view.readable_leaf();
-    let record = view.record.as_ref();
-    let mistake = view.mistake.as_ref();
-    let known = view.renewal_information();
-    let notes = Notes {
-        verdict: view.outlook.state.word().to_owned(),
-        overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
-        overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
-        error: view
-            .damage
-            .as_ref()
-            .map(|damage| damage.message.clone())
-            .or(mistake.map(|mistake| mistake.message.clone())),
-        secret_path: view.secret_path.to_string_lossy().into_owned(),
-        links: view.links.as_ref().map(|repair| repair.what.clone()),
-        temporary: view.is_temporary().then_some("true"),
-        serial_number: leaf.map(|leaf| leaf.serial.clone()),
-        fingerprint_sha256: leaf.map(|leaf| leaf.fingerprint.clone()),
-        rolled_back_from: view.went_back().map(|back| back.from.to_string()),
-        ari_renewal_time: known
-            .and_then(|known| known.suggested_window.as_ref())
-            .map(|window| Rfc3339(window.renew_at)),
-        order: view.order().map(|order| order.name.clone()),
-        last_failure: match failure_of_unready(view) {
-            Some(_) => None,
-            None => view.failure().map(ToString::to_string),
-        },
-    };
-    let mut metadata = own.unwrap_or(&bare).clone();
-    for (name, note) in plain(&notes).as_object().into_iter().flatten() {
-        if let Some(note) = note.as_str() {
-            metadata.annotations.insert(note_name(name), note.to_owned());
+impl From<&CertificateView> for CertificateObject {
+    fn from(view: &CertificateView) -> Self {
+        let secret_name = view.record.as_ref().map(|record| record.secret_name.clone());
+        let bare_spec = CertificateSpec {
+            secret_name: secret_name.unwrap_or_default(),
+            ..CertificateSpec::default()
+        };
+        let spec = view.spec().unwrap_or(&bare_spec);
+        let own = view.certificate.as_ref().map(|certificate| &certificate.metadata);
+        let bare = Metadata {
+            name: view.key.name.clone(),
+            namespace: view.key.namespace.clone(),
+            ..Metadata::default()
+        };
+        let leaf = view.readable_leaf();
+        let record = view.record.as_ref();
+        let mistake = view.mistake.as_ref();
+        let known = view.renewal_information();
+        let notes = Notes {
+            verdict: view.outlook.state.word().to_owned(),
+            overdue_since: view.overdue.map(|overdue| Rfc3339(overdue.since)),
+            overdue_stage: view.overdue.map(|overdue| overdue.stage.name()),
+            error: view
+                .damage
+                .as_ref()
+                .map(|damage| damage.message.clone())
+                .or(mistake.map(|mistake| mistake.message.clone())),
+            secret_path: view.secret_path.to_string_lossy().into_owned(),
+            links: view.links.as_ref().map(|repair| repair.what.clone()),
+            temporary: view.is_temporary().then_some("true"),
+            serial_number: leaf.map(|leaf| leaf.serial.clone()),
+            fingerprint_sha256: leaf.map(|leaf| leaf.fingerprint.clone()),
+            rolled_back_from: view.went_back().map(|back| back.from.to_string()),
+            ari_renewal_time: known
+                .and_then(|known| known.suggested_window.as_ref())
+                .map(|window| Rfc3339(window.renew_at)),
+            order: view.order().map(|order| order.name.clone()),
+            last_failure: match failure_of_unready(view) {
+                Some(_) => None,
+                None => view.failure().map(ToString::to_string),
+            },
+        };
+        let mut metadata = own.unwrap_or(&bare).clone();
+        for (name, note) in plain(&notes).as_object().into_iter().flatten() {
+            if let Some(note) = note.as_str() {
+                metadata.annotations.insert(note_name(name), note.to_owned());
+            }
         }
-    }
-    let mut metadata = meta(&metadata, record.map(|record| record.creation_timestamp));
-    if let (Some(map), Some(record)) = (metadata.as_object_mut(), record) {
-        map.insert("generation".into(), record.generation.into());
-    }
-    CertificateObject {
-        metadata,
-        spec: plain(spec),
-        status: record.map(|record| certificate_status(view, record)),
+        let mut metadata = meta(&metadata, record.map(|record| record.creation_timestamp));
+        if let (Some(map), Some(record)) = (metadata.as_object_mut(), record) {
+            map.insert("generation".into(), record.generation.into());
+        }
+        CertificateObject {
+            metadata,
+            spec: plain(spec),
+            status: record.map(|record| certificate_status(view, record)),
+        }
     }
 }
 
@@ -340,20 +342,22 @@ struct RequestState {
 }
 
 /// A CertificateRequest.
-pub(super) fn request(request: &CertificateRequest) -> RequestObject {
-    // Those of a request have no observedGeneration.
-    let conditions = request
-        .conditions
-        .iter()
-        .map(|condition| ConditionObject { observed_generation: None, ..condition.into() });
-    RequestObject {
-        metadata: meta(&request.metadata, Some(request.creation_timestamp)),
-        status: Some(RequestState {
-            conditions: conditions.collect(),
-            certificate: request.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
-            failure_time: request.failure_time.map(Rfc3339),
-        }),
-        ..request_manifest(request)
+impl From<&CertificateRequest> for RequestObject {
+    fn from(request: &CertificateRequest) -> Self {
+        // Those of a request have no observedGeneration.
+        let conditions = request
+            .conditions
+            .iter()
+            .map(|condition| ConditionObject { observed_generation: None, ..condition.into() });
+        RequestObject {
+            metadata: meta(&request.metadata, Some(request.creation_timestamp)),
+            status: Some(RequestState {
+                conditions: conditions.collect(),
+                certificate: request.certificate.as_ref().map(|pem| STANDARD.encode(pem)),
+                failure_time: request.failure_time.map(Rfc3339),
+            }),
+            ..request_manifest(request)
+        }
     }
 }
 
@@ -477,51 +481,53 @@ fn reason_or(reason: &str, state: &str) -> Option<String> {
 }
 
 /// An Order.
-pub(super) fn order(order: &Order) -> OrderObject {
-    let spec = &order.spec;
-    let names_of = |is_wanted: fn(&&Identifier) -> bool| {
-        spec.identifiers.iter().filter(is_wanted).map(ToString::to_string).collect()
-    };
-    let authorizations = order.authorizations.iter().map(|authorization| {
-        let offered = authorization.challenges.iter().map(|challenge| OfferedItem {
-            kind: challenge.kind.as_str().to_owned(),
-            url: challenge.url.clone(),
-            token: challenge.token.clone(),
+impl From<&Order> for OrderObject {
+    fn from(order: &Order) -> Self {
+        let spec = &order.spec;
+        let names_of = |is_wanted: fn(&&Identifier) -> bool| {
+            spec.identifiers.iter().filter(is_wanted).map(ToString::to_string).collect()
+        };
+        let authorizations = order.authorizations.iter().map(|authorization| {
+            let offered = authorization.challenges.iter().map(|challenge| OfferedItem {
+                kind: challenge.kind.as_str().to_owned(),
+                url: challenge.url.clone(),
+                token: challenge.token.clone(),
+            });
+            let initial = authorization.initial_state.as_ref();
+            AuthorizationItem {
+                url: authorization.url.clone(),
+                identifier: authorization.identifier.as_ref().map(ToString::to_string),
+                wildcard: authorization.wildcard,
+                initial_state: initial.and_then(|word| state(word.as_str())),
+                challenges: offered.collect(),
+            }
         });
-        let initial = authorization.initial_state.as_ref();
-        AuthorizationItem {
-            url: authorization.url.clone(),
-            identifier: authorization.identifier.as_ref().map(ToString::to_string),
-            wildcard: authorization.wildcard,
-            initial_state: initial.and_then(|word| state(word.as_str())),
-            challenges: offered.collect(),
+        let word = order.final_state().as_str();
+        let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
+        let checks: Vec<Value> = checks.map(checked).collect();
+        let mut metadata =
+            owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
+        metadata.annotations.replaces.clone_from(&order.replaces);
+        metadata.annotations.checks = (!checks.is_empty()).then(|| Value::from(checks).to_string());
+        OrderObject {
+            metadata,
+            spec: OrderSpec {
+                request: STANDARD.encode(&spec.request),
+                issuer_ref: plain(&spec.issuer_ref),
+                dns_names: names_of(|id| matches!(id, Identifier::Dns(_))),
+                ip_addresses: names_of(|id| matches!(id, Identifier::Ip(_))),
+                profile: spec.profile.clone(),
+            },
+            status: OrderStatus {
+                url: order.url().map(str::to_owned),
+                finalize_url: order.phase.urls().map(|urls| urls.finalize_url.clone()),
+                state: state(word),
+                reason: reason_or(&order.reason, word),
+                authorizations: authorizations.collect(),
+                certificate: order.certificate().map(|pem| STANDARD.encode(pem)),
+                failure_time: order.failure_time().map(Rfc3339),
+            },
         }
-    });
-    let word = order.final_state().as_str();
-    let checks = order.challenges.iter().filter(|challenge| challenge.check().is_some());
-    let checks: Vec<Value> = checks.map(checked).collect();
-    let mut metadata =
-        owned(&order.name, &spec.certificate, spec.revision, order.creation_timestamp);
-    metadata.annotations.replaces.clone_from(&order.replaces);
-    metadata.annotations.checks = (!checks.is_empty()).then(|| Value::from(checks).to_string());
-    OrderObject {
-        metadata,
-        spec: OrderSpec {
-            request: STANDARD.encode(&spec.request),
-            issuer_ref: plain(&spec.issuer_ref),
-            dns_names: names_of(|id| matches!(id, Identifier::Dns(_))),
-            ip_addresses: names_of(|id| matches!(id, Identifier::Ip(_))),
-            profile: spec.profile.clone(),
-        },
-        status: OrderStatus {
-            url: order.url().map(str::to_owned),
-            finalize_url: order.phase.urls().map(|urls| urls.finalize_url.clone()),
-            state: state(word),
-            reason: reason_or(&order.reason, word),
-            authorizations: authorizations.collect(),
-            certificate: order.certificate().map(|pem| STANDARD.encode(pem)),
-            failure_time: order.failure_time().map(Rfc3339),
-        },
     }
 }
 
@@ -574,33 +580,35 @@ struct ChallengeStatus {
 }
 
 /// A Challenge: number `index` of its order.
-pub(super) fn challenge(order: &Order, index: usize, challenge: &Challenge) -> ChallengeObject {
-    let spec = &challenge.spec;
-    let name = challenge_name(order, index);
-    let word = challenge.final_state().as_str();
-    let mut metadata =
-        owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
-    metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());
-    ChallengeObject {
-        metadata,
-        spec: ChallengeSpec {
-            authorization_url: spec.authorization_url.clone(),
-            dns_name: spec.identifier.to_string(),
-            issuer_ref: plain(&order.spec.issuer_ref),
-            key: spec.key.clone(),
-            solver: solver(&spec.solver),
-            token: spec.token.clone(),
-            kind: spec.kind.as_str().to_uppercase(),
-            url: spec.url.clone(),
-            wildcard: spec.wildcard,
-        },
-        status: ChallengeStatus {
-            presented: challenge.is_presented(),
-            presented_at: challenge.presented.at.map(Rfc3339),
-            processing: challenge.is_processing(),
-            reason: reason_or(&plain_reason(challenge), word),
-            state: state(word),
-        },
+impl From<(&Order, usize, &Challenge)> for ChallengeObject {
+    fn from((order, index, challenge): (&Order, usize, &Challenge)) -> Self {
+        let spec = &challenge.spec;
+        let name = challenge_name(order, index);
+        let word = challenge.final_state().as_str();
+        let mut metadata =
+            owned(&name, &order.spec.certificate, order.spec.revision, order.creation_timestamp);
+        metadata.annotations.check = challenge.check().map(|check| plain(check).to_string());
+        ChallengeObject {
+            metadata,
+            spec: ChallengeSpec {
+                authorization_url: spec.authorization_url.clone(),
+                dns_name: spec.identifier.to_string(),
+                issuer_ref: plain(&order.spec.issuer_ref),
+                key: spec.key.clone(),
+                solver: solver(&spec.solver),
+                token: spec.token.clone(),
+                kind: spec.kind.as_str().to_uppercase(),
+                url: spec.url.clone(),
+                wildcard: spec.wildcard,
+            },
+            status: ChallengeStatus {
+                presented: challenge.is_presented(),
+                presented_at: challenge.presented.at.map(Rfc3339),
+                processing: challenge.is_processing(),
+                reason: reason_or(&plain_reason(challenge), word),
+                state: state(word),
+            },
+        }
     }
 }
 
@@ -641,42 +649,44 @@ struct IssuerAccount {
 }
 
 /// An Issuer or ClusterIssuer.
-pub(super) fn issuer(IssuerView { issuer, account }: &IssuerView) -> IssuerKinds {
-    let mut acme = plain(&issuer.acme);
-    if let Some(map) = acme.as_object_mut() {
-        if let Some(bundle) = &issuer.acme.ca_bundle {
-            map.insert("caBundle".into(), STANDARD.encode(bundle).into());
+impl From<&IssuerView> for IssuerKinds {
+    fn from(IssuerView { issuer, account }: &IssuerView) -> Self {
+        let mut acme = plain(&issuer.acme);
+        if let Some(map) = acme.as_object_mut() {
+            if let Some(bundle) = &issuer.acme.ca_bundle {
+                map.insert("caBundle".into(), STANDARD.encode(bundle).into());
+            }
+            let solvers: Vec<Value> = issuer.acme.solvers.iter().map(solver).collect();
+            map.insert("solvers".into(), solvers.into());
         }
-        let solvers: Vec<Value> = issuer.acme.solvers.iter().map(solver).collect();
-        map.insert("solvers".into(), solvers.into());
-    }
-    let status = account.as_ref().and_then(|account| {
-        let mut contacts = account.contacts.iter();
-        let email = contacts.find_map(|contact| contact.strip_prefix("mailto:"));
-        Some(IssuerStatus {
-            acme: IssuerAccount {
-                uri: account.url.clone()?,
-                last_registered_email: email.map(str::to_owned),
-            },
-            conditions: vec![ConditionObject {
-                kind: "Ready",
-                status: ConditionStatus::True,
-                reason: REGISTERED.0.to_owned(),
-                message: REGISTERED.1.to_owned(),
-                last_transition_time: None,
-                observed_generation: None,
-            }],
-        })
-    });
-    let object = IssuerObject {
-        metadata: meta(&issuer.metadata, None),
-        spec: json!({ "acme": acme }),
-        status,
-    };
-    match issuer.kind {
-        IssuerKind::Issuer => IssuerKinds::Issuer(Object(object)),
-        IssuerKind::ClusterIssuer => {
-            IssuerKinds::ClusterIssuer(Object(ClusterIssuerObject(object)))
+        let status = account.as_ref().and_then(|account| {
+            let mut contacts = account.contacts.iter();
+            let email = contacts.find_map(|contact| contact.strip_prefix("mailto:"));
+            Some(IssuerStatus {
+                acme: IssuerAccount {
+                    uri: account.url.clone()?,
+                    last_registered_email: email.map(str::to_owned),
+                },
+                conditions: vec![ConditionObject {
+                    kind: "Ready",
+                    status: ConditionStatus::True,
+                    reason: REGISTERED.0.to_owned(),
+                    message: REGISTERED.1.to_owned(),
+                    last_transition_time: None,
+                    observed_generation: None,
+                }],
+            })
+        });
+        let object = IssuerObject {
+            metadata: meta(&issuer.metadata, None),
+            spec: json!({ "acme": acme }),
+            status,
+        };
+        match issuer.kind {
+            IssuerKind::Issuer => IssuerKinds::Issuer(Object(object)),
+            IssuerKind::ClusterIssuer => {
+                IssuerKinds::ClusterIssuer(Object(ClusterIssuerObject(object)))
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::render::document;
 use crate::cli::words::fix;
 use crate::cli::words::next;
 use crate::cli::words::order::order_waits_for;
@@ -35,7 +36,7 @@ fn certificates(
 
 fn needs_attention(views: &[CertificateView], now: Timestamp) -> bool {
     let scene = Scene { now, ..scene(Format::Text) };
-    let mut listing = Listing::new(Extent::Line, &scene);
+    let mut listing = Listing::new(Extent::Line, &scene).unwrap();
     for view in views {
         listing.add(&planned(view, now)).unwrap();
     }
@@ -189,6 +190,13 @@ fn objects_of(
     for view in views {
         text += &listing.add(view)?;
     }
+    Ok(text + &listing.end()?)
+}
+
+/// The status of the one issuer.
+fn issuers(scene: &Scene) -> Result<String, CliError> {
+    let mut listing = ObjectListing::new(Noun::Issuer, &[], scene)?;
+    let text = listing.add_issuers(&[issuer()])?;
     Ok(text + &listing.end()?)
 }
 
@@ -393,7 +401,7 @@ fn a_page_tells_the_verdict_first_and_then_all_there_is() {
 fn lists_have_one_line_per_object() {
     let mut text = String::new();
     for format in [Format::Text, Format::Wide, Format::Name] {
-        text += &issuers(&[issuer()], &[], &scene(format)).unwrap();
+        text += &issuers(&scene(format)).unwrap();
         for noun in [Noun::CertificateRequest, Noun::Order, Noun::Challenge] {
             text += &objects_of(noun, &[ready(), issuing()], &[], &scene(format)).unwrap();
         }
@@ -409,7 +417,7 @@ fn metrics_have_the_names_of_cert_manager() {
         "metrics.prom",
         &certificates(&views, Extent::Line, &scene(Format::Prometheus)).unwrap(),
     );
-    let error = issuers(&[issuer()], &[], &scene(Format::Prometheus)).unwrap_err();
+    let error = issuers(&scene(Format::Prometheus)).unwrap_err();
     assert_eq!(error.code, ExitCode::Usage);
 }
 
@@ -522,7 +530,7 @@ fn machines_read_objects_of_cert_manager() {
         documents += &objects_of(noun, &views, &[], &scene(Format::Yaml)).unwrap();
     }
     documents += "---\n";
-    documents += &issuers(&[issuer()], &[], &scene(Format::Yaml)).unwrap();
+    documents += &issuers(&scene(Format::Yaml)).unwrap();
     golden("objects.yaml", &documents);
     golden(
         "certificates.json",
@@ -770,7 +778,7 @@ fn what_is_written_item_by_item_is_the_list_of_all() {
             let views = &views[..count];
             let objects: Vec<_> = views
                 .iter()
-                .map(|view| Object(objects::certificate(&planned(view, at(NOW)))))
+                .map(|view| Object(CertificateObject::from(&planned(view, at(NOW)))))
                 .collect();
             let expected = document::list(&objects, false, format).unwrap();
             let written = certificates(views, Extent::Line, &scene(format)).unwrap();

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::ahead::Host;
-use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing, issuers};
+use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing};
 use crate::cli::environment::Source;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -112,19 +112,19 @@ fn show_all(
                 let done = of_certificates(shell, &workspace, &targets, &names, extent, &scene);
                 Box::pin(done).await
             }
-            Noun::Issuer => {
-                let views = workspace.issuer_views(&targets).await?;
-                shell.output.data(&issuers(&views, &names, &scene)?)?;
-                Ok(Vec::new())
-            }
-            Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
+            Noun::Issuer | Noun::CertificateRequest | Noun::Order | Noun::Challenge => {
                 let mut listing = ObjectListing::new(noun, &names, &scene)?;
                 let mut text = String::new();
-                let show = |view: CertificateView| {
-                    text.push_str(&listing.add(&view)?);
-                    written(shell, &mut text)
-                };
-                Box::pin(workspace.each_view(&targets, None, Depth::Line, scene.now, show)).await?;
+                if noun == Noun::Issuer {
+                    text = listing.add_issuers(&workspace.issuer_views(&targets).await?)?;
+                } else {
+                    let show = |view: CertificateView| {
+                        text.push_str(&listing.add(&view)?);
+                        written(shell, &mut text)
+                    };
+                    let shown = workspace.each_view(&targets, None, Depth::Line, scene.now, show);
+                    Box::pin(shown).await?;
+                }
                 text.push_str(&listing.end()?);
                 shell.output.data(&text)?;
                 Ok(Vec::new())
@@ -165,7 +165,7 @@ async fn of_certificates(
     };
     let chosen = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let depth = if by_name { Depth::Page } else { Depth::Line };
-    let mut listing = Listing::new(extent, scene);
+    let mut listing = Listing::new(extent, scene)?;
     listing.has_names = chosen.len() > 1;
     let is_named = |task: &&Task| chosen.contains(&task.certificate.metadata.key());
     let tasks: Vec<&Task> = targets.tasks.iter().filter(is_named).collect();
