@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::alike::Alike;
 use crate::cli::render::report::short;
 use crate::cli::words::time;
 use crate::manifest::Loaded;
 use crate::pki::Bundle;
-use crate::resource::{Finding, Fix, Issuer, LeafFacts, Obstacle, Setting};
+use crate::resource::{Finding, Fix, Issuer, LeafFacts, Obstacle, Setting, Severity};
 
 /// Certificates that have expired, or will soon, and beside which none is valid longer.
 pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
@@ -30,13 +31,19 @@ pub(super) fn expiring(loaded: &Loaded, now: Timestamp) -> Vec<Finding> {
 }
 
 /// Issuers that take any server for their CA.
-pub(super) fn unverified(loaded: &Loaded) -> impl Iterator<Item = Finding> {
-    loaded.issuers.iter().filter(|issuer| issuer.acme.skip_tls_verify).map(|issuer| {
-        let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
-        let fact =
-            format!("{kind} {name}: skipTLSVerify is set: an attacker can impersonate this CA");
-        Finding::warning("CA", Obstacle::new(fact).with(Fix::Set(Setting::CaBundle)))
-    })
+pub(super) fn unverified(loaded: &Loaded) -> Vec<Finding> {
+    let mut found = Alike::default();
+    for issuer in loaded.issuers.iter().filter(|issuer| issuer.acme.skip_tls_verify) {
+        let fact = "skipTLSVerify is set: an attacker can impersonate this CA";
+        let obstacle = Obstacle::new(fact).with(Fix::Set(Setting::CaBundle));
+        found.add(named(issuer), Finding::warning("CA", obstacle));
+    }
+    found.findings(|fact, issuers| format!("{issuers}: {fact}"))
+}
+
+/// The kind and name of an Issuer.
+pub(super) fn named(issuer: &Issuer) -> String {
+    format!("{} {}", issuer.kind, short(&issuer.metadata.key()))
 }
 
 fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding> {
@@ -46,20 +53,16 @@ fn of_one(issuer: &Issuer, facts: &LeafFacts, now: Timestamp) -> Option<Finding>
         return None;
     }
     let is_over = left <= SignedDuration::ZERO;
-    let (kind, name) = (issuer.kind, short(&issuer.metadata.key()));
     let verb = if is_over { "expired" } else { "expires" };
     let fact = format!(
-        "{kind} {name}: the root CN={common_name} in caBundle {verb} {}, {}",
+        "{}: the root CN={common_name} in caBundle {verb} {}, {}",
+        named(issuer),
         not_after.strftime("%F"),
         time::relative(*not_after, now)
     );
     let obstacle = Obstacle::new(fact).with(Fix::Set(Setting::NextRoot));
-    let subject = "CA";
-    Some(if left <= URGENT {
-        Finding::wrong(subject, obstacle)
-    } else {
-        Finding::warning(subject, obstacle)
-    })
+    let severity = if left <= URGENT { Severity::Wrong } else { Severity::Warning };
+    Some(Finding::new(severity, "CA", obstacle))
 }
 
 /// A root needs time to be distributed; so long before, it is said.
@@ -71,7 +74,6 @@ const URGENT: SignedDuration = SignedDuration::from_hours(30 * 24);
 mod tests {
     use super::*;
     use crate::manifest::{Options, Source, load};
-    use crate::resource::Severity;
 
     fn root((year, month, day): (i32, u8, u8)) -> String {
         let mut parameters = rcgen::CertificateParams::new(Vec::new()).unwrap();

@@ -46,43 +46,34 @@ pub(super) async fn dns(settings: &Settings, uses: &[Use<'_>]) -> Vec<Finding> {
         let answer = resolver.addresses(name.base()).await;
         refusal(name, *is_http, &answer.err()?)
     });
-    let wrong: Vec<Refusal> = join_all(lookups).await.into_iter().flatten().collect();
-    findings(names.len(), wrong)
+    findings(names.len(), join_all(lookups).await.into_iter().flatten().collect())
 }
 
-/// Fault of a name.
-struct Refusal {
-    /// No server answered: the others fail for the same reason.
-    is_of_servers: bool,
-    obstacle: Obstacle,
-}
-
-fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Refusal> {
-    match error {
+fn refusal(name: &DnsName, is_http: bool, error: &DnsError) -> Option<Finding> {
+    let fix = match error {
         // What is proven by a TXT record needs no address.
-        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => None,
+        DnsError::NxDomain { .. } | DnsError::NoAddress { .. } if !is_http => return None,
         DnsError::NxDomain { .. } | DnsError::NoAddress { .. } | DnsError::BadName { .. } => {
-            let obstacle = Obstacle::new(error).with(Fix::Check(Check::Http(name.to_string())));
-            Some(Refusal { is_of_servers: false, obstacle })
+            Fix::Check(Check::Http(name.to_string()))
         }
-        DnsError::Failed { .. } => {
-            let obstacle = Obstacle::new(error).with(Fix::Set(Setting::Resolver));
-            Some(Refusal { is_of_servers: true, obstacle })
-        }
-    }
+        DnsError::Failed { .. } => OF_SERVERS,
+    };
+    Some(Finding::wrong("DNS", Obstacle::new(error).with(fix)))
 }
 
-fn findings(queried: usize, wrong: Vec<Refusal>) -> Vec<Finding> {
+fn findings(queried: usize, wrong: Vec<Finding>) -> Vec<Finding> {
     if wrong.is_empty() {
         let names = count(queried, "name");
         return vec![Finding::well("DNS", format_args!("answers for {names}"))];
     }
-    let (of_servers, of_names): (Vec<Refusal>, Vec<Refusal>) =
-        wrong.into_iter().partition(|one| one.is_of_servers);
-    let first = of_servers.into_iter().take(1).chain(of_names);
-    first.map(|one| Finding::wrong("DNS", one.obstacle)).collect()
+    // No server answered: the others fail for the same reason.
+    let is_of_servers = |one: &Finding| one.fix == Some(OF_SERVERS);
+    let (of_servers, of_names): (Vec<_>, Vec<_>) = wrong.into_iter().partition(is_of_servers);
+    of_servers.into_iter().take(1).chain(of_names).collect()
 }
 
+/// Fix of servers that do not answer.
+const OF_SERVERS: Fix = Fix::Set(Setting::Resolver);
 /// Number of names that are queried.
 const MOST_QUERIED: usize = 20;
 
@@ -118,14 +109,16 @@ mod tests {
             (&failed, false, Some(true)),
         ] {
             let found = refusal(&dns, is_http, error);
-            assert_eq!(found.map(|found| found.is_of_servers), of_servers, "{error}");
+            let is_of_servers = |found: Finding| found.fix == Some(OF_SERVERS);
+            assert_eq!(found.map(is_of_servers), of_servers, "{error}");
         }
     }
 
     #[test]
     fn servers_that_do_not_answer_are_told_once() {
-        let refusal =
-            |is_of_servers, fact| Refusal { is_of_servers, obstacle: Obstacle::new(fact) };
+        let refusal = |is_of_servers: bool, fact| {
+            Finding::wrong("DNS", Obstacle::new(fact).with(is_of_servers.then_some(OF_SERVERS)))
+        };
         let found = findings(3, vec![refusal(true, "a"), refusal(false, "b"), refusal(true, "c")]);
         let facts: Vec<&str> = found.iter().map(|found| found.fact.as_str()).collect();
         assert_eq!(facts, ["a", "b"]);

@@ -16,7 +16,7 @@ use crate::engine::ports::StoreError;
 use crate::host::rights::{self, user_name};
 use crate::host::scheduler::Units;
 use crate::manifest::{self, Diagnostic, Loaded};
-use crate::resource::{Check, Creation, Finding, Fix, Obstacle, Permit, Right, Setting};
+use crate::resource::{Check, Creation, Finding, Fix, Obstacle, Permit, Right, Setting, Severity};
 use crate::store::{OpenMode, StateDirectory};
 
 /// The folder of manifests, and `config.toml` in it.
@@ -127,12 +127,9 @@ fn of_another(path: &Path, user: &User, is_scheduled: bool) -> Option<Finding> {
         user.name
     ));
     let obstacle = obstacle.with(Fix::Permit(rights::of_owner(path, wanted, true)));
-    Some(if is_scheduled {
-        Finding::wrong("state", obstacle)
-    } else {
-        // Something else may run certctl here.
-        Finding::warning("state", obstacle)
-    })
+    // Something else may run certctl here.
+    let severity = if is_scheduled { Severity::Wrong } else { Severity::Warning };
+    Some(Finding::new(severity, "state", obstacle))
 }
 
 /// A state that is not there: the first run makes it, where it can.
@@ -164,7 +161,6 @@ fn refused(error: &StoreError) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Severity;
 
     #[test]
     fn a_state_that_is_not_of_the_user_of_the_service_is_given_to_it() {

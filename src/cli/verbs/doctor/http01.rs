@@ -6,6 +6,7 @@ use std::path::Path;
 
 use futures_util::future::join_all;
 
+use super::alike::{self, Alike, behind};
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::shell::Shell;
@@ -27,29 +28,22 @@ pub(super) fn http01(shell: &Shell, uses: &[Use<'_>], is_tried: bool) -> Vec<Fin
     let needed = needed(shell, uses);
     let ports =
         needed.iter().map(|one| one.of_service(shell).unwrap_or_else(|| port(one, is_hidden())));
-    let mut webroots: BTreeMap<(&str, u16), BTreeSet<String>> = BTreeMap::new();
-    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
-        if let Some(path) = one.settings.http01_webroot.as_deref() {
-            let port = one.settings.check_port(shell.global.http01_check_port);
-            webroots.entry((path, port)).or_default().insert(names_webroot(one));
-        }
-    }
     let bounds = shell.bounds();
-    let webroots = webroots.into_iter().map(|((path, port), objects)| {
-        let objects = names(&Vec::from_iter(objects));
-        if let Err(Obstacle { fact, fix }) = check_webroot(Path::new(path), &bounds) {
-            return Finding::wrong(
-                "webroot",
-                Obstacle { fact: format!("{fact} ({objects})"), fix },
-            );
-        }
-        let absent = || without_server(port, &format!("{path} ({objects})"));
-        let absent = if is_tried { None } else { absent() };
-        absent.unwrap_or_else(|| {
-            Finding::well("webroot", format_args!("challenges can be written below {path}"))
-        })
-    });
-    ports.chain(webroots).collect()
+    let mut webroots = Alike::default();
+    for one in uses.iter().filter(|one| !one.over_http().is_empty()) {
+        let Some(path) = one.settings.http01_webroot.as_deref() else { continue };
+        let port = one.settings.check_port(shell.global.http01_check_port);
+        let absent = || if is_tried { None } else { without_server(port, path) };
+        let found = match check_webroot(Path::new(path), &bounds) {
+            Err(obstacle) => Finding::wrong("webroot", obstacle),
+            Ok(()) => absent().unwrap_or_else(|| {
+                let fact = format!("challenges can be written below {path}");
+                Finding::well("webroot", fact)
+            }),
+        };
+        webroots.add(names_webroot(one), found);
+    }
+    ports.chain(webroots.findings(behind)).collect()
 }
 
 /// The ports that these need and that would stop a run by any user; and, as a warning, those that this
@@ -204,32 +198,28 @@ pub(super) async fn answered(run: &RunSettings, uses: &[Use<'_>]) -> Vec<Finding
 /// Findings of these trials: a name that is not answered is wrong where the cause is on this host,
 /// else a warning, since a CA may reach more than this host does.
 fn verdicts(tried: impl Iterator<Item = (&'static str, Trial)>, untried: usize) -> Vec<Finding> {
-    let (mut number, mut unserved) = (0_usize, BTreeMap::<_, Vec<String>>::new());
+    let (mut number, mut unserved) = (0_usize, Alike::default());
     for (subject, Trial { name, verdict, ending }) in tried {
-        match ending {
-            Tried::Served => number = number.saturating_add(1),
-            Tried::UnservedHere | Tried::Unserved => {
-                unserved.entry((ending, subject, verdict)).or_default().push(name.to_string());
+        let severity = match ending {
+            Tried::Served => {
+                number = number.saturating_add(1);
+                continue;
             }
-            Tried::Unresolved => {}
-        }
-    }
-    if unserved.is_empty() && number > 0 {
-        let untried = match untried {
-            0 => String::new(),
-            others => format!(" ({others} more were not tried)"),
+            Tried::Unresolved => continue,
+            Tried::UnservedHere => Severity::Wrong,
+            Tried::Unserved => Severity::Warning,
         };
-        let names = count(number, "name");
-        let fact = format!("a request for a challenge is answered at {names}{untried}");
-        return vec![Finding::well("HTTP-01", fact)];
+        let check = Fix::Check(Check::Http(name.to_string()));
+        let found = Finding::new(severity, subject, Obstacle::new(verdict).with(check));
+        unserved.add(name.to_string(), found);
     }
-    let found = unserved.into_iter().map(|((ending, subject, why), of)| {
-        let check = of.first().map(|name| Fix::Check(Check::Http(name.clone())));
-        let found = Obstacle::new(format!("{}: {why}", names(&of))).with(check);
-        let is_here = ending == Tried::UnservedHere;
-        if is_here { Finding::wrong(subject, found) } else { Finding::warning(subject, found) }
-    });
-    found.collect()
+    let unserved = unserved.findings(|why, names| format!("{names}: {why}"));
+    if !unserved.is_empty() || number == 0 {
+        return unserved;
+    }
+    let (names, untried) = (count(number, "name"), alike::untried(untried));
+    let fact = format!("a request for a challenge is answered at {names}{untried}");
+    vec![Finding::well("HTTP-01", fact)]
 }
 
 /// Warns that no web server has the port from which `what` is to be served; a server of another

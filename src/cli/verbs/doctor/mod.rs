@@ -5,6 +5,7 @@
 //! that `issue` uses. What may cause another finding comes before it, so that the first command is the
 //! one to run first: folders, then what the manifests need, then the network, then the runs.
 
+mod alike;
 mod bundle;
 mod ca;
 mod dns;

@@ -1,5 +1,6 @@
 //! True if runs take place: what starts them, when the last one was, and what is overdue.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -17,7 +18,7 @@ use crate::cli::words::time;
 use crate::engine::has_alert_hook;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};
-use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Page, Schedule};
+use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Page, Schedule, Severity};
 use crate::workspace::outlook::{State, When};
 use crate::workspace::view::CertificateView;
 use crate::workspace::{AutomaticRun, Workspace};
@@ -116,15 +117,11 @@ impl Starter {
         } else {
             Schedule::PrintCron { of_user, state: None }
         };
-        let is_missed = missed.is_some();
+        let severity = if missed.is_some() { Severity::Wrong } else { Severity::Warning };
         let run = missed.unwrap_or_else(|| "no automatic run yet".to_owned());
         let found =
             Obstacle::new(format_args!("no timer{file}, and {run}")).with(Fix::Schedule(print));
-        if is_missed {
-            Finding::wrong("scheduler", found)
-        } else {
-            Finding::warning("scheduler", found)
-        }
+        Finding::new(severity, "scheduler", found)
     }
 
     fn wrong(fact: &str, fix: Schedule) -> Finding {
@@ -237,17 +234,8 @@ type OfOne = fn(Option<NamespacedName>) -> Fix;
 #[derive(Debug, Default)]
 pub(super) struct Certificates {
     all: usize,
-    overdue: Vec<NamespacedName>,
-    expired: Vec<NamespacedName>,
-    damaged: Vec<NamespacedName>,
-    /// Certificates that the next run continues.
-    set_aside: Vec<NamespacedName>,
-    /// Certificates whose files or links the next run restores or replaces.
-    files: Vec<NamespacedName>,
-    /// Certificates that a rollback keeps from matching their manifests.
-    gone_back: Vec<NamespacedName>,
-    /// Certificates that `status` shows as not well for another reason.
-    other: Vec<NamespacedName>,
+    /// By the place of their row.
+    found: BTreeMap<usize, Vec<NamespacedName>>,
 }
 
 impl Certificates {
@@ -257,53 +245,39 @@ impl Certificates {
             return;
         }
         self.all = self.all.saturating_add(1);
-        let wrong = match view.outlook.state {
-            State::Overdue => &mut self.overdue,
-            State::Expired => &mut self.expired,
-            State::Damaged if view.outlook.when != When::Never => &mut self.set_aside,
-            State::Damaged => &mut self.damaged,
-            State::LinksMissing | State::FilesDamaged => &mut self.files,
+        let row = match view.outlook.state {
+            State::Damaged if view.outlook.when != When::Never => 0,
+            State::Damaged => 1,
+            State::Expired => 2,
+            State::Overdue => 3,
+            State::LinksMissing | State::FilesDamaged => 4,
+            State::Pending if view.went_back().is_some() => 5,
             State::Invalid
             | State::NoManifest
             | State::Revoked
             | State::Deferred
             | State::Failed
             | State::Waiting
-            | State::PendingDeploy => &mut self.other,
-            State::Pending if view.went_back().is_some() => &mut self.gone_back,
+            | State::PendingDeploy => 6,
             State::Issuing | State::Renewing | State::Ready | State::Pending => return,
         };
-        wrong.push(view.key.clone());
+        self.found.entry(row).or_default().push(view.key.clone());
     }
 
     /// Returns whether a record of the state cannot be read.
     pub(super) fn are_damaged(&self) -> bool {
-        !self.damaged.is_empty() || !self.set_aside.is_empty()
+        self.found.keys().any(|row| *row < OF_DAMAGE)
     }
 
     /// Findings for them; of damage only where the state is not closed to this user.
     pub(super) fn findings(&self, is_closed: bool) -> Vec<Finding> {
-        let status = |name| Fix::Check(Check::Status(name));
-        let rows: [(&[NamespacedName], &str, OfOne, bool); 7] = [
-            (&self.set_aside, "state damaged, set aside by the next run:", Fix::Issue, true),
-            (&self.damaged, "state damaged:", status, true),
-            (&self.expired, "expired:", status, true),
-            (&self.overdue, "overdue for renewal:", status, true),
-            (&self.files, "not READY, files or links damaged:", Fix::Issue, false),
-            (&self.gone_back, "rolled back, not as their manifests say:", status, false),
-            (&self.other, "not READY:", status, false),
-        ];
-        let rows = rows.into_iter().skip(if is_closed { 2 } else { 0 });
-        let found = rows.filter(|(of, ..)| !of.is_empty());
-        let found = found.map(|(of, fact, fix, is_wrong)| {
-            let only = if let [only] = of { Some(only.clone()) } else { None };
+        let is_shown = |(row, _): &(&usize, _)| !is_closed || **row >= OF_DAMAGE;
+        let found = self.found.iter().filter(is_shown).filter_map(|(row, of)| {
+            let (fact, fix, severity) = ROWS.get(*row)?;
+            let only = if let [only] = of.as_slice() { Some(only.clone()) } else { None };
             let of: Vec<String> = of.iter().map(short).collect();
-            let obstacle = Obstacle::new(format_args!("{fact} {}", names(&of))).with(fix(only));
-            if is_wrong {
-                Finding::wrong("certificates", obstacle)
-            } else {
-                Finding::warning("certificates", obstacle)
-            }
+            let found = Obstacle::new(format_args!("{fact}: {}", names(&of))).with(fix(only));
+            Some(Finding::new(*severity, "certificates", found))
         });
         let found: Vec<Finding> = found.collect();
         if !found.is_empty() || self.all == 0 || (is_closed && self.are_damaged()) {
@@ -313,6 +287,19 @@ impl Certificates {
     }
 }
 
+const LOOK: OfOne = |name| Fix::Check(Check::Status(name));
+const ROWS: [(&str, OfOne, Severity); 7] = [
+    ("state damaged, set aside by the next run", Fix::Issue, Severity::Wrong),
+    ("state damaged", LOOK, Severity::Wrong),
+    ("expired", LOOK, Severity::Wrong),
+    ("overdue for renewal", LOOK, Severity::Wrong),
+    ("not READY, files or links damaged", Fix::Issue, Severity::Warning),
+    ("rolled back, not as their manifests say", LOOK, Severity::Warning),
+    ("not READY", LOOK, Severity::Warning),
+];
+/// Number of the rows of damage, which come first.
+const OF_DAMAGE: usize = 2;
+
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
@@ -320,7 +307,6 @@ mod tests {
     use super::*;
     use crate::cli::words::hint::Hint;
     use crate::host::scheduler::Units;
-    use crate::resource::Severity;
 
     fn starter(scheduler: Option<Scheduler>, hours: Option<i64>) -> Starter {
         let now: Timestamp = "2026-11-21T03:12:09Z".parse().unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
+use super::alike::{Alike, untried};
 use super::usage::Use;
 use crate::cli::render::report::short;
 use crate::cli::words::count::count;
@@ -49,9 +50,7 @@ pub(super) async fn served(workspace: &Workspace, uses: &[Use<'_>]) -> Vec<Findi
     if !wrong.is_empty() {
         return wrong;
     }
-    let others =
-        if others > 0 { format!(" ({others} more were not tried)") } else { String::new() };
-    let names = count(live.len(), "name");
+    let (names, others) = (count(live.len(), "name"), untried(others));
     vec![Finding::well(
         "HTTPS",
         format_args!(
@@ -68,21 +67,18 @@ fn is_of_web(one: &Use<'_>) -> bool {
 /// A warning for each certificate and each reason of those that are not presented at these names: whether
 /// each is the one that is live, or why there is none.
 fn unpresented(seen: Vec<(&str, &NamespacedName, Result<bool, String>)>) -> Vec<Finding> {
-    let mut found: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for (name, certificate, leaf) in seen.into_iter().filter(|(.., leaf)| *leaf != Ok(true)) {
-        let place = format!("{name}:{HTTPS}");
-        found.entry((certificate, leaf.err())).or_default().push(place);
-    }
-    let finding = |((certificate, why), places): ((&NamespacedName, _), Vec<String>)| {
-        let inspect = Check::Served(places.first().cloned().unwrap_or_default());
-        let (of, places) = (short(certificate), places.join(", "));
-        let fact = match why {
-            None => format!("{places}: another certificate than that of {of}"),
-            Some(why) => format!("{places}: no certificate of {of}: {why}"),
+    let mut found = Alike::default();
+    for (name, certificate, leaf) in seen {
+        let (place, of) = (format!("{name}:{HTTPS}"), short(certificate));
+        let fact = match leaf {
+            Ok(true) => continue,
+            Ok(false) => format!("another certificate than that of {of}"),
+            Err(why) => format!("no certificate of {of}: {why}"),
         };
-        Finding::warning("HTTPS", Obstacle::new(fact).with(Fix::Check(inspect)))
-    };
-    found.into_iter().map(finding).collect()
+        let obstacle = Obstacle::new(fact).with(Fix::Check(Check::Served(place.clone())));
+        found.add(place, Finding::warning("HTTPS", obstacle));
+    }
+    found.findings(|fact, places| format!("{places}: {fact}"))
 }
 
 const HTTPS: u16 = 443;
@@ -127,10 +123,10 @@ mod tests {
         assert_eq!(
             found.iter().map(shown).collect::<Vec<_>>(),
             [
-                "shop.example.com:443: no certificate of shop: connection refused; certctl inspect \
-                 shop.example.com:443",
                 "www.example.com:443, b.example.com:443: another certificate than that of web; certctl \
                  inspect www.example.com:443",
+                "shop.example.com:443: no certificate of shop: connection refused; certctl inspect \
+                 shop.example.com:443",
                 "a.example.com:443: no certificate of web: connection refused; certctl inspect \
                  a.example.com:443",
             ]
