@@ -16,8 +16,8 @@ use std::sync::{Arc, LazyLock};
 use clap::{Command, CommandFactory as _};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 
+use crate::cli::Environment;
 use crate::cli::args::Arguments;
-use crate::cli::environment::Environment;
 use crate::cli::global::TUNING;
 use crate::cli::parse::unfinished;
 use crate::cli::words::field::{ANNOTATIONS, Field, Kind, Type, all, below};

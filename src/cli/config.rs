@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use crate::cli::environment::Environment;
+use crate::cli::Environment;
 use crate::manifest::Diagnostic;
 pub(super) use key::STATE_DIR;
 pub use key::{Entry, FILE, globals, keys};

@@ -8,12 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::environment::EnvironmentError;
-use crate::cli::exit::ExitCode;
 use crate::cli::render::log::LogError;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::render::text::{Paint, Text};
-use crate::cli::words::hint::{Hint, short};
+use crate::cli::{ExitCode, Hint, Level, Message, Paint, Text, escape, short};
 use crate::engine::ports::StoreError;
 use crate::host::rights;
 use crate::resource::NamespacedName;

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use rustix::fs::Mode;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::words::hint::Hint;
+use crate::cli::{CliError, ExitCode, Hint};
 use crate::host::rights;
 use crate::trust::{TrustError, Walk};
 

@@ -4,12 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
 
-use crate::cli::environment::{Directory, SYSTEM_CONFIG, SYSTEM_STATE, Source};
-use crate::cli::error::CliError;
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::shell::Shell;
-use crate::cli::words::hint::Hint;
+use crate::cli::environment::{SYSTEM_STATE, Source};
+use crate::cli::{CliError, Directory, Hint, Level, SYSTEM_CONFIG, Shell, escape};
 use crate::trust::quoted;
 
 /// certctl as root, who may read what this user may not, and acts as the owner of the state. `verb`

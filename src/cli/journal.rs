@@ -1,7 +1,7 @@
 //! systemd's journal as the reader of stderr: it adds the time, and takes the priority from a
 //! number before the line (sd-daemon(3)).
 
-use crate::cli::environment::Environment;
+use crate::cli::Environment;
 
 /// Returns whether stderr goes to the journal: `JOURNAL_STREAM` then names its device and inode
 /// (systemd.exec(5)). A process that a service started and that writes elsewhere does not match.

@@ -50,16 +50,10 @@ use crate::manifest::Diagnostic;
 use crate::solver::listener::Inherited;
 use crate::workspace::plan::Item;
 use args::{Arguments, VERBS, Verb, metrics_verbs};
-use environment::Environment;
-use error::{CliError, ErrorDocument};
-use exit::{Ending, ExitCode};
-use global::{LogFormat, When};
+use error::ErrorDocument;
 use parse::{Parsed, parse};
-use render::document::{Items, Object};
-use render::message::{Level, Message};
-use render::output::Output;
+use render::document::Object;
 use result::Results;
-use shell::Shell;
 use verbs::account::{AccountDocument, ThumbprintDocument};
 use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
 use verbs::doctor::page::Item as HostItem;
@@ -67,8 +61,25 @@ use verbs::status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
     OrderObject, RequestObject,
 };
-use words::count::count;
 use words::synonym;
+
+// The words of all its parts.
+pub(in crate::cli) use command_tree::Verbs;
+pub(in crate::cli) use environment::{Directory, Environment, SYSTEM_CONFIG};
+pub(in crate::cli) use error::CliError;
+pub(in crate::cli) use exit::{Ending, ExitCode};
+pub(in crate::cli) use global::{Format, GlobalArgs, LogFormat, When};
+pub(in crate::cli) use render::document::{self, Items};
+pub(in crate::cli) use render::message::{Level, Message};
+pub(in crate::cli) use render::output::{Output, escape};
+pub(in crate::cli) use render::text::{Paint, Text};
+pub(in crate::cli) use run::on_one_thread;
+pub(in crate::cli) use shell::Shell;
+pub(in crate::cli) use terminal::columns_of_stderr;
+pub(in crate::cli) use verb::VerbArgs;
+pub(in crate::cli) use words::count::{count, first_names, names};
+pub(in crate::cli) use words::hint::{Hint, short};
+pub(in crate::cli) use words::{Scene, fix, time};
 
 // What the verbs print with -o json.
 verbs::schema::output::documents! {
@@ -191,7 +202,7 @@ fn print_error(error: &CliError, shell: &mut Shell) {
         return;
     }
     // There is no other place to report that stdout cannot be written.
-    if let Ok(text) = render::document::text(&ErrorDocument::of(error), shell.global.format()) {
+    if let Ok(text) = document::text(&ErrorDocument::of(error), shell.global.format()) {
         drop(shell.output.data(&text));
     }
 }
@@ -218,7 +229,7 @@ fn refuse_time(now: Timestamp) -> Result<(), CliError> {
     if now >= Timestamp::UNIX_EPOCH {
         return Ok(());
     }
-    let message = format!("the clock of this host says {}", words::time::rfc3339(now));
+    let message = format!("the clock of this host says {}", time::rfc3339(now));
     Err(CliError::new(ExitCode::Failed, message).hinted("set the clock"))
 }
 

@@ -8,13 +8,9 @@ use std::os::unix::fs::MetadataExt as _;
 
 use clap::parser::ValueSource::DefaultValue;
 
-use crate::cli::environment::{Directory, Source};
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::environment::Source;
 use crate::cli::global::HookTime;
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::shell::Shell;
+use crate::cli::{CliError, Directory, ExitCode, Level, Shell, escape};
 use crate::host::rights::group_name;
 use crate::solver::listener::{listener_addresses, remember_holders};
 

@@ -4,9 +4,8 @@ use std::io::Write as _;
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cli::exit::ExitCode;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::{Talk, escape};
+use crate::cli::render::output::Talk;
+use crate::cli::{ExitCode, Level, Message, escape};
 use crate::engine::ports::{Clock as _, SystemClock};
 
 /// From now on a panic on any thread ends the process with exit code 1 instead of 101 or 134.

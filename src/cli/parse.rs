@@ -12,10 +12,9 @@ use clap::{ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
 use crate::cli::args::{Arguments, VERBS};
 use crate::cli::config::{self, Config};
-use crate::cli::environment::Environment;
-use crate::cli::global::{GlobalArgs, LogFormat};
 use crate::cli::verbs::help::tree::whole;
 use crate::cli::words::synonym::near;
+use crate::cli::{Environment, GlobalArgs, LogFormat};
 
 /// Everything that a run was started with.
 #[derive(Debug)]

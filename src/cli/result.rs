@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::error::CliError;
+use crate::cli::CliError;
 use crate::report::Report;
 use crate::resource::{NamespacedName, RevocationReason};
 use crate::store::{Records, StateDirectory};

@@ -4,13 +4,10 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
 use crate::cli::render::progress::Progress;
 use crate::cli::render::report::{self, Style};
-use crate::cli::shell::Shell;
 use crate::cli::signal::Signals;
+use crate::cli::{CliError, Ending, ExitCode, Level, Shell};
 use crate::engine::{Observer, Task};
 use crate::report::{self as ran, Report};
 use crate::resource::FailureClass;

@@ -6,22 +6,18 @@ use std::rc::Rc;
 use clap::ArgMatches;
 use tokio::time::Instant;
 
-use crate::cli::command_tree::Verbs;
 use crate::cli::config::Config;
 use crate::cli::daily::Daily;
-use crate::cli::environment::Environment;
-use crate::cli::error::CliError;
-use crate::cli::exit::{self, Ending, ExitCode};
-use crate::cli::global::{Format, GlobalArgs, HookTime};
-use crate::cli::open_files;
-use crate::cli::render::document::{self, Documents};
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::{Output, UNATTENDED};
-use crate::cli::render::text::Text;
+use crate::cli::exit;
+use crate::cli::global::HookTime;
+use crate::cli::render::document::Documents;
+use crate::cli::render::output::UNATTENDED;
 use crate::cli::result::Results;
 use crate::cli::terminal::columns_of_stdout;
-use crate::cli::words::Scene;
-use crate::cli::words::fix;
+use crate::cli::{
+    CliError, Ending, Environment, ExitCode, Format, GlobalArgs, Level, Message, Output, Scene,
+    Text, Verbs, document, fix, open_files,
+};
 use crate::controller::Intervals;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Hooks, Options};

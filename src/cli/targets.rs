@@ -4,15 +4,10 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::cli::environment::{Directory, Source as Named};
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::render::message::Message;
-use crate::cli::render::output::escape;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
-use crate::cli::words::count::count;
-use crate::cli::words::hint::Hint;
+use crate::cli::environment::Source as Named;
+use crate::cli::{
+    CliError, Directory, ExitCode, Hint, Message, Shell, count, escape, on_one_thread,
+};
 use crate::host::rights::{can_be_read, own_group};
 use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;

@@ -7,9 +7,7 @@
 //! of these.
 
 use crate::cli::command_tree::Example;
-use crate::cli::error::CliError;
-use crate::cli::exit::Ending;
-use crate::cli::shell::Shell;
+use crate::cli::{CliError, Ending, Shell};
 
 /// The arguments of a verb.
 pub(super) trait VerbArgs {

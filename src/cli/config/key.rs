@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::builder::Resettable;
 use clap::{Arg, ArgAction, Args as _, Command};
 
-use crate::cli::global::GlobalArgs;
+use crate::cli::GlobalArgs;
 
 /// The value of one key, as it would stand behind its flag.
 #[derive(Clone, Debug, PartialEq, Eq)]

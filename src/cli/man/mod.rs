@@ -12,7 +12,8 @@ use std::path::Path;
 use clap::{Arg, Command};
 use clap_mangen::Man;
 
-use crate::cli::command_tree::{Example, Verbs};
+use crate::cli::Verbs;
+use crate::cli::command_tree::Example;
 use crate::cli::exit::MEANINGS;
 
 /// Page of the manual.

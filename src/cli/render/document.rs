@@ -12,7 +12,7 @@ use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use crate::cli::global::Format;
+use crate::cli::Format;
 use crate::cli::render::yaml;
 use crate::resource::escape_json;
 

@@ -20,14 +20,11 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::cli::environment::Environment;
-use crate::cli::global::GlobalArgs;
-use crate::cli::global::LogFormat;
-use crate::cli::render::output::{AboveLines, Output, Paint, escape};
+use crate::cli::render::output::AboveLines;
 use crate::cli::render::text::fitted;
-use crate::cli::terminal::columns_of_stderr;
 use crate::cli::words::hint::short_form;
 use crate::cli::words::time::rfc3339;
+use crate::cli::{Environment, GlobalArgs, LogFormat, Output, Paint, columns_of_stderr, escape};
 use crate::engine::ports::{Clock, SystemClock};
 use crate::resource::{defuse_commands, escape_json};
 

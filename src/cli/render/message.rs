@@ -8,10 +8,8 @@ use std::fmt::Display;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::cli::render::text::{Paint, Text};
-use crate::cli::words::fix;
-use crate::cli::words::hint::Hint;
 use crate::cli::words::time::rfc3339;
+use crate::cli::{Hint, Paint, Text, fix};
 use crate::manifest::{Diagnostic, Severity};
 use crate::resource::{Finding, escape, escape_json, escape_lines};
 

@@ -13,13 +13,9 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use indicatif::MultiProgress;
 use jiff::Timestamp;
 
-use crate::cli::environment::Environment;
-use crate::cli::global::{LogFormat, When};
-use crate::cli::journal;
-use crate::cli::render::message::{self, Level, Message};
+use crate::cli::render::message;
 pub use crate::cli::render::text::Paint;
-use crate::cli::render::text::Text;
-use crate::cli::terminal::columns_of_stderr;
+use crate::cli::{Environment, Level, LogFormat, Message, Text, When, columns_of_stderr, journal};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Diagnostic;
 pub use crate::resource::escape;

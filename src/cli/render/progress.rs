@@ -14,16 +14,11 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use jiff::SignedDuration;
 use tokio::time::Instant;
 
-use crate::cli::environment::Environment;
-use crate::cli::global::{GlobalArgs, When};
-use crate::cli::render::output::Output;
-use crate::cli::render::output::{escape, write_above};
+use crate::cli::render::output::write_above;
 use crate::cli::render::report;
-use crate::cli::render::text::Text;
-use crate::cli::terminal::columns_of_stderr;
-use crate::cli::words::hint::Hint;
 use crate::cli::words::problem::check_of;
 use crate::cli::words::time::rfc3339;
+use crate::cli::{Environment, GlobalArgs, Hint, Output, Text, When, columns_of_stderr, escape};
 use crate::controller::Awaited;
 use crate::engine::{self, Ended, Observer, Wait, WaitLimit};
 use crate::report::{Ending, Report};

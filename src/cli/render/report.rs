@@ -13,17 +13,12 @@ use serde_json::{Value, json};
 pub(crate) use style::Style;
 pub(crate) use tally::{counts, tally, word_of};
 
-use crate::cli::exit::ExitCode;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::{Output, Paint, escape};
-use crate::cli::render::text::Text;
-use crate::cli::words::count::{count, names};
 use crate::cli::words::diagnosis::{DETAIL, Diagnosis, Row, of_failure, of_wait};
-use crate::cli::words::fix;
-use crate::cli::words::hint::Hint;
 pub(crate) use crate::cli::words::hint::short;
 use crate::cli::words::problem::check_of_ca;
-use crate::cli::words::time;
+use crate::cli::{
+    ExitCode, Hint, Level, Message, Output, Paint, Text, count, escape, fix, names, time,
+};
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{Failure, FailureClass, Fix, NamespacedName, Reissue, Rfc3339, rfc3339};

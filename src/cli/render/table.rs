@@ -5,8 +5,8 @@
 
 use textwrap::core::display_width;
 
-use crate::cli::render::output::{Paint, escape};
-use crate::cli::render::text::{Text, behind};
+use crate::cli::render::text::behind;
+use crate::cli::{Paint, Text, escape};
 
 /// Entry of a table; foreign text is escaped.
 #[derive(Clone, Debug)]

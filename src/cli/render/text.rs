@@ -11,8 +11,7 @@ use textwrap::core::{Word, display_width};
 use textwrap::wrap_algorithms::wrap_first_fit;
 
 pub use crate::cli::terminal::Paint;
-use crate::cli::words::fix;
-use crate::cli::words::hint::Hint;
+use crate::cli::{Hint, fix};
 use crate::manifest::{Diagnostic, Mark, Severity};
 use crate::resource::escape;
 

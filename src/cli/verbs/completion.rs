@@ -3,10 +3,7 @@
 use clap::Args;
 use clap_complete::Shell as ShellName;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::Ending;
-use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs;
+use crate::cli::{CliError, Ending, Shell, VerbArgs};
 
 /// Print a completion script for a shell
 ///

@@ -6,20 +6,15 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::render::text::Text;
 use crate::cli::result::Forgotten;
-use crate::cli::run::{on_one_thread, run};
-use crate::cli::shell::Shell;
+use crate::cli::run::run;
 use crate::cli::targets::open;
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::revocations::stays_in;
 use crate::cli::verbs::revoke::file_of_live;
 use crate::cli::verbs::status::verb::write_metrics;
-use crate::cli::words::hint::short;
+use crate::cli::{
+    CliError, Ending, ExitCode, Level, Shell, Text, VerbArgs, escape, on_one_thread, short,
+};
 use crate::resource::{NamespacedName, Revocation};
 use crate::store::Share;
 use crate::trust::quoted;

@@ -7,27 +7,18 @@ use std::path::Path;
 use clap::Args;
 
 use crate::cli::daily::Daily;
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::When;
-use crate::cli::render::message::{Level, Message};
 use crate::cli::render::output;
-use crate::cli::render::report::short;
-use crate::cli::run::{conclude, on_one_thread, print_tally, run};
-use crate::cli::shell::Shell;
+use crate::cli::run::{conclude, print_tally, run};
 use crate::cli::targets::{open_for, request, targets};
 use crate::cli::value_parser::duration;
-use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::doctor;
-use crate::cli::verbs::last_run;
-use crate::cli::verbs::orphans;
 use crate::cli::verbs::ping::{Moment, ping};
-use crate::cli::verbs::revocations;
-use crate::cli::verbs::revoked;
 use crate::cli::verbs::status::verb::write_metrics;
 use crate::cli::verbs::timer::Host;
-use crate::cli::words::count::{count, names};
+use crate::cli::verbs::{doctor, last_run, orphans, revocations, revoked};
+use crate::cli::{
+    CliError, Ending, ExitCode, Level, Message, Shell, VerbArgs, When, count, folders, names,
+    on_one_thread, short,
+};
 use crate::controller::alert;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{Force, Goal, Task};

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::shell::Shell;
-use crate::cli::words::time;
+use crate::cli::{Shell, time};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::store::StateDirectory;
 use crate::workspace::AutomaticRun;

@@ -4,13 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::command_tree::Verbs;
-use crate::cli::error::CliError;
-use crate::cli::exit::Ending;
 use crate::cli::files::put;
 use crate::cli::man::pages;
-use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs;
+use crate::cli::{CliError, Ending, Shell, VerbArgs, Verbs};
 
 /// Write the manual into a folder, or print a page of it
 ///

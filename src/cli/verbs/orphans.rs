@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::error::CliError;
 use crate::cli::run::run;
-use crate::cli::shell::Shell;
+use crate::cli::{CliError, Shell};
 use crate::resource::NamespacedName;
 use crate::workspace::Workspace;
 use crate::workspace::unmanaged::not_cleaned_up;

@@ -8,10 +8,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use crate::cli::exit::ExitCode;
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::shell::Shell;
+use crate::cli::{ExitCode, Level, Shell, escape};
 use crate::workspace::{MonitorError, call_monitor};
 
 /// Time that a ping takes at most.

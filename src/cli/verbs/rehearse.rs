@@ -15,20 +15,15 @@ use std::rc::Rc;
 
 use clap::Args;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
 use crate::cli::render::report;
-use crate::cli::run::{on_one_thread, run_with};
-use crate::cli::shell::Shell;
+use crate::cli::run::run_with;
 use crate::cli::targets::{recorded, request, targets};
 use crate::cli::value_parser::Resolve;
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::doctor::Use;
 use crate::cli::verbs::issue::nothing_found;
-use crate::cli::words::count::count;
-use crate::cli::words::hint::short;
+use crate::cli::{
+    CliError, Ending, ExitCode, Level, Shell, VerbArgs, count, escape, on_one_thread, short,
+};
 use crate::controller::policy::NO_SECRET;
 use crate::engine::{Observer, Task};
 use crate::report::{self as ran, Report};

@@ -2,14 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::Ending;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::render::text::{Paint, Text};
 use crate::cli::result::{Revoked, RevokedState};
-use crate::cli::shell::Shell;
-use crate::cli::words::hint::short;
+use crate::cli::{CliError, Ending, Level, Message, Paint, Shell, Text, escape, short};
 use crate::controller::EffectError;
 use crate::resource::{NamespacedName, Revocation};
 use crate::workspace::{Finished, SentRevocation, Workspace};

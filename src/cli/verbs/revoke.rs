@@ -8,20 +8,15 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use zeroize::Zeroizing;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::render::text::Text;
 use crate::cli::result::{Revoked, RevokedState};
-use crate::cli::run::{conclude, on_one_thread, run};
-use crate::cli::shell::Shell;
+use crate::cli::run::{conclude, run};
 use crate::cli::targets::{known_names, open, open_for, targets};
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::orphans;
 use crate::cli::verbs::revocations::{finish, paths};
 use crate::cli::verbs::status::verb::write_metrics;
-use crate::cli::words::hint::short;
+use crate::cli::{
+    CliError, Ending, ExitCode, Level, Shell, Text, VerbArgs, escape, on_one_thread, short,
+};
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Requested, RevocationError};
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::error::CliError;
-use crate::cli::render::message::Level;
 use crate::cli::result::{Revoked, RevokedState};
 use crate::cli::run::run;
-use crate::cli::shell::Shell;
 use crate::cli::signal::unless_signalled;
+use crate::cli::{CliError, Level, Shell};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::report::Report;

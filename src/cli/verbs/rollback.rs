@@ -5,18 +5,11 @@ use std::ffi::OsString;
 use clap::Args;
 use jiff::tz::TimeZone;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::render::text::Text;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{open_for, targets};
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::issue::{only_deploy, work_on};
-use crate::cli::words::hint::short;
-use crate::cli::words::time;
+use crate::cli::{
+    CliError, Ending, ExitCode, Level, Shell, Text, VerbArgs, escape, on_one_thread, short, time,
+};
 use crate::controller::rollback::{RollbackError, StoredRevision};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::resource::NamespacedName;

@@ -7,19 +7,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::render::message::Message;
-use crate::cli::render::output::Paint;
 use crate::cli::render::text::wrap;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::verbs::last_run;
-use crate::cli::verbs::status::{Overview, verb::places};
-use crate::cli::words::Scene;
-use crate::cli::words::hint::Hint;
+use crate::cli::verbs::status::Overview;
+use crate::cli::verbs::status::verb::places;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Hint, Message, Paint, Scene, Shell, folders, on_one_thread,
+};
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
 use crate::host::rights::{self, can_be_listed};

@@ -6,21 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::environment::SYSTEM_CONFIG;
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::render::document::{self, Items};
-use crate::cli::render::message::Level;
 use crate::cli::render::output;
-use crate::cli::render::text::Text;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{recorded, refused, request, show};
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::doctor;
-use crate::cli::words::count::count;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Items, Level, SYSTEM_CONFIG, Shell, Text, VerbArgs, count,
+    document, folders, on_one_thread,
+};
 use crate::host::rights::can_be_listed;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
 use crate::resource::NamespacedName;

@@ -8,16 +8,12 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::environment::{Directory, EnvironmentError};
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::global::Format;
-use crate::cli::render::document;
-use crate::cli::render::output::escape;
+use crate::cli::environment::EnvironmentError;
 use crate::cli::render::text::behind;
 use crate::cli::setting::{Setting, settings};
-use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs;
+use crate::cli::{
+    CliError, Directory, Ending, ExitCode, Format, Shell, VerbArgs, document, escape,
+};
 use crate::manifest::Diagnostic;
 use crate::solver::dns01;
 

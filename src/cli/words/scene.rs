@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::time;
-use crate::cli::global::Format;
+use crate::cli::Format;
 
 /// Time, zone, format and terminal.
 #[derive(Clone, Debug)]

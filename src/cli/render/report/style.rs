@@ -3,10 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::cli::environment::Environment;
-use crate::cli::render::output::Output;
-use crate::cli::terminal::columns_of_stderr;
-use crate::cli::words::time;
+use crate::cli::{Environment, Output, columns_of_stderr, time};
 
 /// The reader, and the current time.
 #[derive(Clone, Debug)]

@@ -11,11 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::SignedDuration;
 
 use super::place::{Placed, check, loaded_with, scalar};
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::render::output::escape;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
+use crate::cli::{CliError, ExitCode, Shell, escape, on_one_thread};
 use crate::resource::{ChallengeType, DnsName, Identifier, Issuer, IssuerKind, pick_solver};
 use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 

@@ -9,16 +9,10 @@ use clap::Args;
 
 use super::ca::{chosen, has_http01, issuers};
 use super::place::{File, Placed, beside, meant_instead, say_next, scalar};
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::owner;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::shell::Shell;
 use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::install_example;
-use crate::cli::words::hint::{Hint, short};
+use crate::cli::{CliError, Ending, ExitCode, Hint, Level, Message, Shell, escape, owner, short};
 use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::manifest::{Loaded, is_component};

@@ -8,8 +8,7 @@ use zeroize::Zeroizing;
 use super::certificate::{self, CreateCertificateArgs, needs_usual_port, placed};
 use super::issuer::{self, CreateIssuerArgs};
 use super::place::{File, Placed};
-use crate::cli::error::CliError;
-use crate::cli::shell::Shell;
+use crate::cli::{CliError, Shell};
 use crate::resource::{Issuer, IssuerKind};
 
 /// The answers.

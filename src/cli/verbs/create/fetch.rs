@@ -3,16 +3,10 @@
 use zeroize::Zeroizing;
 
 use super::files::{CreateRequestArgs, Files};
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
 use crate::cli::render::report;
-use crate::cli::render::text::Text;
 use crate::cli::run::{endings_of, run};
-use crate::cli::shell::Shell;
 use crate::cli::targets::open;
-use crate::cli::words::time;
+use crate::cli::{CliError, Ending, ExitCode, Level, Shell, Text, escape, time};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, Store as _, SystemClock};
 use crate::manifest::Loaded;

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
+use crate::cli::{CliError, ExitCode};
 use crate::store::atomic;
 
 /// `certctl create certificaterequest`.

@@ -21,16 +21,11 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use zeroize::Zeroizing;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::global::Format;
-use crate::cli::render::document;
-use crate::cli::render::message::Level;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{refused, show};
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::status::objects::request_manifest;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Level, Shell, VerbArgs, document, on_one_thread,
+};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{self, Loaded};
 use crate::pki;

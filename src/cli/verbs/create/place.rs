@@ -9,18 +9,10 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf, absolute};
 use std::process::{Command, Stdio};
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::owner;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::render::text::Text;
-use crate::cli::shell::Shell;
-use crate::cli::words::fix;
 use crate::cli::words::fix::sudo_on_own;
-use crate::cli::words::hint::Hint;
+use crate::cli::{
+    CliError, ExitCode, Format, Hint, Level, Message, Shell, Text, escape, fix, folders, owner,
+};
 use crate::engine::ports::StoreError;
 use crate::host::rights;
 use crate::manifest::{self, Loaded, Source, nearest_by};

@@ -1,6 +1,6 @@
 //! One finding about many objects is one, with their names.
 
-use crate::cli::words::count::names;
+use crate::cli::names;
 use crate::resource::Finding;
 
 /// The findings so far, each with its objects. The first has the fix.

@@ -8,8 +8,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::alike::Alike;
-use crate::cli::render::report::short;
-use crate::cli::words::time;
+use crate::cli::{short, time};
 use crate::manifest::Loaded;
 use crate::pki::Bundle;
 use crate::resource::{Finding, Fix, Issuer, LeafFacts, Obstacle, Setting, Severity};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::render::report::short;
+use crate::cli::short;
 use crate::cli::verbs::check::{account_line, clock_line, refusal, roots_end};
 use crate::resource::{AccountIdentity, Check, Finding, Fix, Issuer, Obstacle, Schedule};
 use crate::workspace::check::{AccountState, CaCheck, Known};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 
 use super::usage::Use;
-use crate::cli::words::count::count;
+use crate::cli::count;
 use crate::engine::inputs::names_of;
 use crate::resource::{Check, DnsName, Finding, Fix, Identifier, Obstacle, Setting};
 use crate::workspace::Settings;

@@ -9,9 +9,7 @@ use nix::unistd::User;
 use rustix::fs::{Access, AtFlags, CWD};
 
 use crate::cli::environment::SYSTEM_STATE;
-use crate::cli::folders;
-use crate::cli::shell::Shell;
-use crate::cli::words::count::count;
+use crate::cli::{Shell, count, folders};
 use crate::engine::ports::StoreError;
 use crate::host::rights::{self, user_name};
 use crate::host::scheduler::Units;

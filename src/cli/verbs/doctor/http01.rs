@@ -8,11 +8,9 @@ use futures_util::future::join_all;
 
 use super::alike::{self, Alike, behind};
 use super::usage::Use;
-use crate::cli::render::report::short;
-use crate::cli::shell::Shell;
 use crate::cli::verbs::check::{Trial, Tried, trial_in_run, way_out_of};
 use crate::cli::verbs::timer::service_may_listen;
-use crate::cli::words::count::{count, names};
+use crate::cli::{Shell, count, names, short};
 use crate::engine::Task;
 use crate::resource::{
     Check, Finding, Fix, Identifier, NamespacedName, Obstacle, Schedule, Setting, Settings,

@@ -19,18 +19,12 @@ mod usage;
 
 use clap::Args;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::render::document::{self, Items};
-use crate::cli::render::message::Message;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::signal::cleaned_up_at_signal;
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::check::{format_of, known};
-use crate::cli::words::Scene;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Items, Message, Scene, Shell, VerbArgs, document, folders,
+    on_one_thread,
+};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;

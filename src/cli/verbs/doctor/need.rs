@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::alike::{Alike, behind};
 use super::usage::Use;
-use crate::cli::render::report::short;
-use crate::cli::words::count::names;
+use crate::cli::{names, short};
 use crate::engine::check_alert_hook;
 use crate::engine::precondition::Need;
 use crate::resource::{DeployTarget, Finding};

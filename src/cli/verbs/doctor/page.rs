@@ -3,10 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::render::output::{Paint, escape};
-use crate::cli::render::text::Text;
-use crate::cli::words::count::count;
-use crate::cli::words::hint::Hint;
+use crate::cli::{Hint, Paint, Text, count, escape};
 use crate::resource::{Finding, Severity};
 
 /// A finding, for programs.

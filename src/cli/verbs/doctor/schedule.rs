@@ -7,14 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::cli::environment::SYSTEM_STATE;
-use crate::cli::render::report::short;
-use crate::cli::shell::Shell;
-use crate::cli::verbs::last_run;
-use crate::cli::verbs::metrics_file;
 use crate::cli::verbs::timer::is_of_user;
-use crate::cli::words::Scene;
-use crate::cli::words::count::{count, names};
-use crate::cli::words::time;
+use crate::cli::verbs::{last_run, metrics_file};
+use crate::cli::{Scene, Shell, count, names, short, time};
 use crate::engine::has_alert_hook;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};

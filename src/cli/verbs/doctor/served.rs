@@ -6,8 +6,7 @@ use futures_util::future::join_all;
 
 use super::alike::{Alike, untried};
 use super::usage::Use;
-use crate::cli::render::report::short;
-use crate::cli::words::count::count;
+use crate::cli::{count, short};
 use crate::pki::facts_of_der;
 use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle};
 use crate::workspace::Workspace;

@@ -9,12 +9,9 @@ pub mod tree;
 use clap::builder::StyledStr;
 use clap::{Args, Command};
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::render::text::USUAL;
-use crate::cli::shell::Shell;
 use crate::cli::terminal::columns_of_stdout;
-use crate::cli::verb::VerbArgs;
+use crate::cli::{CliError, Ending, ExitCode, Shell, VerbArgs};
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 

@@ -2,7 +2,7 @@
 //!
 //! Contract: reads the part of man(7) that `certctl man` writes, and nothing else.
 
-use crate::cli::render::output::Paint;
+use crate::cli::Paint;
 use crate::cli::render::text::wrap;
 
 /// Columns before a paragraph.

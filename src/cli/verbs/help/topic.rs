@@ -1,7 +1,6 @@
 //! The topics of `certctl help`.
 
-use crate::cli::command_tree::Verbs;
-use crate::cli::man;
+use crate::cli::{Verbs, man};
 
 /// A part of the manual that is not about one verb.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use clap::Command;
 use clap::builder::Styles;
 
 use super::topic::TOPICS;
-use crate::cli::command_tree::Verbs;
+use crate::cli::Verbs;
 use crate::cli::render::text::{USUAL, behind};
 
 /// The verbs by groups.

@@ -19,20 +19,12 @@ use clap::Args;
 use jiff::Timestamp;
 use rustls::RootCertStore;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::render::document;
-use crate::cli::render::message::Level;
-use crate::cli::render::output::escape;
-use crate::cli::render::report::short;
-use crate::cli::render::text::Text;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{known_names, open, targets};
-use crate::cli::verb::VerbArgs;
 use crate::cli::words::fix::sudo_on_own;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Level, Shell, Text, VerbArgs, document, escape, folders,
+    on_one_thread, short,
+};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::trust::quoted;
 pub(in crate::cli) use crate::workspace::inspect::Report;

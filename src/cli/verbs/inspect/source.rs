@@ -3,9 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::render::output::escape;
+use crate::cli::{CliError, ExitCode, escape};
 use crate::resource::NamespacedName;
 use crate::workspace::OwnersError;
 use crate::workspace::inspect::{InspectError, Source, Unreadable};

@@ -4,11 +4,10 @@ use std::fmt::{Display, Write as _};
 
 use jiff::SignedDuration;
 
-use crate::cli::render::output::escape;
 use crate::cli::render::text;
-use crate::cli::words::count::{count, first_names};
 use crate::cli::words::hint::short_form;
 use crate::cli::words::time::{length, rfc3339};
+use crate::cli::{count, escape, first_names};
 use crate::resource::rfc1123;
 use crate::workspace::inspect::{
     Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,

@@ -12,20 +12,13 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::global::Format;
-use crate::cli::render::document::{self, Items};
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::render::report::short;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{request, targets};
-use crate::cli::verb::VerbArgs;
 use crate::cli::verbs::doctor;
 use crate::cli::verbs::issue::nothing_found;
-use crate::cli::words::hint::Hint;
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Hint, Items, Level, Message, Shell, VerbArgs, document,
+    escape, on_one_thread, short,
+};
 use crate::engine::Task;
 use crate::engine::ports::{DamageCourse, StoreError, WrongEntry};
 use crate::manifest::{self, Diagnostic};

@@ -1,13 +1,8 @@
 //! The plan for people: a line for each certificate, then what would be done and why.
 
-use crate::cli::global::Format;
-use crate::cli::render::output::{Paint, escape};
-use crate::cli::render::report::short;
 use crate::cli::render::table::{Cell, Row, table};
-use crate::cli::render::text::Text;
-use crate::cli::words::Scene;
 use crate::cli::words::fix::worded;
-use crate::cli::words::time;
+use crate::cli::{Format, Paint, Scene, Text, escape, short, time};
 use crate::resource::Reason;
 use crate::workspace::outlook::{Action, Why};
 use crate::workspace::plan::{Item, Wait};

@@ -10,9 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::args::RunArgs;
 use super::program::Program;
 use super::signals::Signals;
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::output::escape;
+use crate::cli::{CliError, Ending, ExitCode, escape};
 
 /// Runs `run`, and ends with it.
 pub(super) async fn run(program: &Program, args: &RunArgs) -> Result<Vec<Ending>, CliError> {

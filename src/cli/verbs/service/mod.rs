@@ -23,14 +23,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
-use crate::cli::verb::VerbArgs;
-use crate::cli::words::hint::Hint;
+use crate::cli::{
+    CliError, Ending, ExitCode, Hint, Level, Message, Shell, VerbArgs, escape, on_one_thread,
+};
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
 use crate::store::{Lease, OpenMode, StateDirectory};

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use crate::cli::shell::Shell;
+use crate::cli::Shell;
 use crate::cli::verbs::doctor::Use;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::solver::listener::{Answers, Hits, Listener, TokenFolder, listener_addresses};

@@ -10,10 +10,9 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
 
 use super::args::RunArgs;
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
 use crate::cli::render::output::UNATTENDED;
 use crate::cli::setting::flags;
+use crate::cli::{CliError, ExitCode};
 
 /// The program, and the flags of this process.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! Obstacles between a certificate and its next attempt, for both of its pages.
 
-use crate::cli::render::output::escape;
-use crate::cli::words::Scene;
+use crate::cli::{Scene, escape};
 use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Revocation};
 use crate::workspace::Blocked;
 use crate::workspace::outlook::When;

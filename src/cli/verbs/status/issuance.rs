@@ -4,11 +4,9 @@
 use jiff::Timestamp;
 
 use super::page::{NONE, Page, or_none};
-use crate::cli::render::output::escape;
-use crate::cli::words::Scene;
-use crate::cli::words::hint::short;
 use crate::cli::words::order::{identifier, type_word};
 use crate::cli::words::time::length;
+use crate::cli::{Scene, escape, short};
 use crate::resource::{
     Authorization, AuthorizationState, Challenge, Event, Order, Reason, ReasonSource,
 };

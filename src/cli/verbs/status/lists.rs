@@ -3,13 +3,11 @@
 use super::issuance::{challenge_name, reason, state};
 use super::noun::Noun;
 use super::objects::{ChallengeObject, IssuerKinds, OrderObject, RequestObject};
-use crate::cli::global::Format;
-use crate::cli::render::document::{self, Listed};
-use crate::cli::render::output::Paint;
+use crate::cli::render::document::Listed;
 use crate::cli::render::table::{Cell, Row, table};
-use crate::cli::words::Scene;
 use crate::cli::words::order::{identifier, type_word};
-use crate::cli::words::time::{self, length};
+use crate::cli::words::time::length;
+use crate::cli::{Format, Paint, Scene, document, time};
 use crate::resource::{CertificateRequest, Challenge, ChallengeState, ConditionType, Order};
 use crate::workspace::target::NameTarget;
 use crate::workspace::view::{CertificateView, IssuerView};

@@ -19,12 +19,9 @@ mod tests;
 mod validation;
 pub(crate) mod verb;
 
-use crate::cli::error::CliError;
-use crate::cli::exit::ExitCode;
-use crate::cli::global::Format;
 use crate::cli::render::document::{Listed, Object};
 use crate::cli::render::table::Row;
-use crate::cli::words::Scene;
+use crate::cli::{CliError, ExitCode, Format, Scene};
 use crate::manifest::nearest_by;
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;

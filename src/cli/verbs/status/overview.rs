@@ -2,14 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::cli::global::Format;
-use crate::cli::render::report::short;
 use crate::cli::render::table::{BELOW, Cell, Row, table};
-use crate::cli::render::text::{Text, wrap};
-use crate::cli::words::Scene;
-use crate::cli::words::fix;
+use crate::cli::render::text::wrap;
 use crate::cli::words::next::{self, date_and_distance};
 use crate::cli::words::state::totals;
+use crate::cli::{Format, Scene, Text, fix, short};
 use crate::workspace::outlook::State;
 use crate::workspace::view::CertificateView;
 

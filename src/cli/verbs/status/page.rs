@@ -1,7 +1,6 @@
 //! Pages for people: indented lines of `Label: value`.
 
-use crate::cli::render::output::escape;
-use crate::cli::render::text::Text;
+use crate::cli::{Text, escape};
 use crate::resource::Condition;
 
 /// Lines of `Label: value`, two spaces per level.

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 
 use super::issuance::challenge_name;
-use crate::cli::exit::ExitCode;
+use crate::cli::ExitCode;
 use crate::cli::words::state::undeployed;
 use crate::resource::{
     AuthorizationState, Challenge, ChallengeType, ConditionStatus, ConditionType, IssuerKind,

@@ -6,16 +6,12 @@ use unicode_width::UnicodeWidthStr as _;
 use super::ahead::{Host, notes};
 use super::page::{NONE, or_none};
 use super::validation::ways;
-use crate::cli::render::output::{Paint, escape};
 use crate::cli::render::text::behind;
-use crate::cli::words::Scene;
-use crate::cli::words::count::{count, first_names};
 use crate::cli::words::diagnosis::{DETAIL, Diagnosis, Row};
-use crate::cli::words::fix;
-use crate::cli::words::hint::{Hint, short};
 use crate::cli::words::next;
 use crate::cli::words::order::owed;
 use crate::cli::words::state::{counted_before, failed_at, findings, no_issuer, past, timed};
+use crate::cli::{Hint, Paint, Scene, count, escape, first_names, fix, short};
 use crate::resource::{Event, Finding, Issuer, NamespacedName, Reason};
 use crate::workspace::view::CertificateView;
 

@@ -1,6 +1,6 @@
 //! Ways of validation of a certificate's names, in words.
 
-use crate::cli::words::count::first_names;
+use crate::cli::first_names;
 use crate::engine::inputs::{names_of, solver_for};
 use crate::resource::{ChallengeType, Chosen, Settings};
 use crate::workspace::view::CertificateView;

@@ -8,21 +8,12 @@ use clap::Args;
 use super::ahead::Host;
 use super::{Exposition, Extent, LastRun, Listing, Noun, ObjectListing};
 use crate::cli::environment::Source;
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
-use crate::cli::folders;
-use crate::cli::global::Format;
-use crate::cli::render::message::{Level, Message};
-use crate::cli::render::output::escape;
-use crate::cli::run::on_one_thread;
-use crate::cli::shell::Shell;
 use crate::cli::targets::{show, warn_of_named_folder};
-use crate::cli::verb::VerbArgs;
-use crate::cli::verbs::last_run;
-use crate::cli::verbs::metrics_file;
-use crate::cli::words::Scene;
-use crate::cli::words::count::count;
-use crate::cli::words::hint::Hint;
+use crate::cli::verbs::{last_run, metrics_file};
+use crate::cli::{
+    CliError, Ending, ExitCode, Format, Hint, Level, Message, Scene, Shell, VerbArgs, count,
+    escape, folders, on_one_thread,
+};
 use crate::engine::Task;
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::{Diagnostic, is_gone};

@@ -10,16 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
-use crate::cli::environment::{Directory, SYSTEM_CONFIG, Source};
-use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::environment::Source;
 use crate::cli::files::put;
-use crate::cli::render::message::{Level, Message};
 use crate::cli::setting::{Origin, flags, settings};
-use crate::cli::shell::Shell;
 use crate::cli::value_parser::user as user_name;
-use crate::cli::verb::VerbArgs;
-use crate::cli::words::hint::Hint;
+use crate::cli::{
+    CliError, Directory, Ending, ExitCode, Hint, Level, Message, SYSTEM_CONFIG, Shell, VerbArgs,
+};
 use crate::host::rights::own_user;
 use crate::host::scheduler::{TIMER, Units, has_packaged_unit};
 use crate::resource::{Schedule, escape};
