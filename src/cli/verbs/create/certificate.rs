@@ -1,7 +1,6 @@
 //! `certctl create certificate`: a manifest of a Certificate, to be kept.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use clap::Args;
 
 use super::ca::{chosen, has_http01, issuers};
 use super::place::{File, Placed, beside, meant_instead, say_next, scalar};
+use super::template::filled;
 use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::install_example;
@@ -276,51 +276,42 @@ pub(super) fn text(
     placed: &Placed,
     state: &str,
 ) -> String {
-    let mut text = String::from(
-        "# certctl issues and renews this certificate. To list all fields, run\n\
-         # certctl explain certificate.spec\n\
-         apiVersion: cert-manager.io/v1\n\
-         kind: Certificate\n",
-    );
-    text.push_str(&placed.metadata());
-    text.push_str(&annotations(args, placed));
     let secret = format!("{}-tls", placed.name);
-    let _ = write!(
-        text,
-        "spec:\n  # certctl writes tls.crt and tls.key to\n  # {}/\n  secretName: {}\n",
-        placed.folder_of_secret(state, &secret),
-        scalar(&secret)
-    );
-    let (addresses, names): (Vec<_>, Vec<_>) =
-        args.names.iter().partition(|name| name.parse::<IpAddr>().is_ok());
-    for (field, values) in [("dnsNames", names), ("ipAddresses", addresses)] {
-        if !values.is_empty() {
-            let _ = writeln!(text, "  {field}:");
-        }
-        for value in values {
-            let _ = writeln!(text, "    - {}", scalar(value));
-        }
-    }
-    let _ = write!(
-        text,
-        "  privateKey:\n    # Use RSA for clients that do not support ECDSA.\n    algorithm: ECDSA\n  \
-         # certctl renews the certificate when a third of its lifetime is left, or\n  \
-         # when the CA suggests it. To change that, set\n  \
-         # renewBefore: 720h\n"
-    );
+    let list = |is_wanted: bool| {
+        let is_address = |name: &&String| name.parse::<IpAddr>().is_ok() == is_wanted;
+        let items = args.names.iter().filter(is_address);
+        let items: String = items.map(|name| format!("\n    - {}", scalar(name))).collect();
+        Some(items).filter(|items| !items.is_empty())
+    };
+    let path = |path: &Option<PathBuf>| path.as_deref().map(|path| scalar(&path.to_string_lossy()));
+    let word = |word: &Option<String>| word.as_deref().map(scalar);
     let reload = args.reload.as_deref();
-    if let Some(name) = reload.filter(|name| OF_ONE_FILE.contains(name)) {
-        let _ = write!(
-            text,
-            "  # {name} reads key and chain from one file, tls-combined.pem.\n  \
-             additionalOutputFormats:\n    - type: CombinedPEM\n"
-        );
-    }
-    let _ = write!(text, "  issuerRef:\n    name: {}\n", scalar(issuer));
-    if kind == IssuerKind::ClusterIssuer {
-        text.push_str("    kind: ClusterIssuer\n");
-    }
-    text
+    let within = |names: &[&str]| reload.filter(|name| names.contains(name)).map(str::to_owned);
+    let annotations = [
+        ("http01-webroot", path(&args.webroot)),
+        ("http01-listen", args.behind_proxy.map(|address| scalar(&address.to_string()))),
+        ("output-dir", path(&args.output_dir)),
+        ("output-owner", word(&args.output_owner)),
+        ("output-group", word(&args.output_group)),
+        ("output-mode", word(&args.output_mode)),
+        ("reload", word(&args.reload)),
+    ];
+    let has_one = annotations.iter().any(|(_, value)| value.is_some());
+    let others = [
+        ("name", Some(scalar(&placed.name))),
+        ("namespace", word(&placed.namespace)),
+        ("annotations", has_one.then(String::new)),
+        ("copied", within(&COPIED)),
+        ("program", reload.map(|name| format!("{}{name}", placed.hooks()))),
+        ("folder", Some(placed.folder_of_secret(state, &secret))),
+        ("secret", Some(scalar(&secret))),
+        ("names", list(false)),
+        ("addresses", list(true)),
+        ("of-one-file", within(&OF_ONE_FILE)),
+        ("issuer", Some(scalar(issuer))),
+        ("kind", (kind == IssuerKind::ClusterIssuer).then(|| kind.to_string())),
+    ];
+    filled(include_str!("certificate.txt"), &[&annotations[..], &others].concat())
 }
 
 /// The name of the object: a wildcard's name cannot be one.
@@ -331,38 +322,6 @@ pub(super) fn named_after(name: &str) -> String {
         None => name.replace(':', "-"),
     }
 }
-
-fn annotations(args: &CreateCertificateArgs, placed: &Placed) -> String {
-    let path =
-        |path: &Option<PathBuf>| path.as_ref().map(|path| path.to_string_lossy().into_owned());
-    let copied = args.reload.clone().filter(|name| COPIED.contains(&name.as_str()));
-    let runs = format!("{RUNS}{}{}", placed.hooks(), args.reload.as_deref().unwrap_or_default());
-    let rows = [
-        ("http01-webroot", path(&args.webroot), OF_WEBROOT),
-        ("http01-listen", args.behind_proxy.map(|address| address.to_string()), OF_PROXY),
-        ("output-dir", path(&args.output_dir), OF_OUTPUT),
-        ("output-owner", args.output_owner.clone(), ""),
-        ("output-group", args.output_group.clone(), ""),
-        ("output-mode", args.output_mode.clone(), ""),
-        ("deploy-hook", copied, OF_COPIES),
-        ("reload", args.reload.clone(), &runs),
-    ];
-    let rows = rows.into_iter().filter_map(|(key, value, about)| {
-        let about = about.replace('\n', "\n    # ");
-        let about = if about.is_empty() { about } else { format!("    # {about}\n") };
-        Some(format!("{about}    certctl/{key}: {}\n", scalar(&value?)))
-    });
-    let text: String = rows.collect();
-    if text.is_empty() { text } else { format!("  annotations:\n{text}") }
-}
-
-const OF_WEBROOT: &str = "Your web server serves the CA's challenges from this folder. Keep it: each\nrenewal \
-     writes to it, so your deployment must not delete it.";
-const OF_PROXY: &str =
-    "Your proxy forwards the CA's requests to certctl, which listens here while it issues.";
-const OF_OUTPUT: &str = "certctl also writes the files to this folder, for your server.";
-const OF_COPIES: &str = "Copies the files to a folder that the server can read.";
-const RUNS: &str = "Runs after each change of the certificate:\n";
 
 /// Servers that read key and chain from one file.
 const OF_ONE_FILE: [&str; 2] = ["haproxy", "postfix"];

@@ -95,7 +95,7 @@ impl Dns01 {
             };
             let _ = writeln!(text, "{:indent$}{one}: {value}", "");
         }
-        text
+        text.trim_end().to_owned()
     }
 }
 

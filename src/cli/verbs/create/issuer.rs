@@ -1,7 +1,6 @@
 //! `certctl create issuer`: a manifest of an Issuer, to be kept.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{PathBuf, absolute};
 
 use base64::Engine as _;
@@ -11,6 +10,7 @@ use clap::Args;
 use super::ca::{LETS_ENCRYPT, Refused, STAGING as STAGING_NAME, read_bundle, requested};
 use super::dns01::Dns01;
 use super::place::{File, Placed, say_next, scalar};
+use super::template::filled;
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::sudo_on_own;
 use crate::cli::{CliError, Ending, ExitCode, Hint, Message, Shell, escape};
@@ -114,86 +114,43 @@ pub(super) fn text(
     placed: &Placed,
     values: &BTreeMap<&str, String>,
 ) -> Result<String, CliError> {
-    let mut text = String::from(
-        "# An ACME CA, and how it validates the names. By using it you agree to its\n\
-         # terms of service. To list all fields, run certctl explain issuer\n\
-         # To rename it, change the name here and in issuerRef of its Certificates;\n\
-         # certctl then issues them again.\n\
-         apiVersion: cert-manager.io/v1\n\
-         kind: Issuer\n",
-    );
-    text.push_str(&placed.metadata());
-    let _ = write!(text, "spec:\n  acme:\n{}", server_lines(server(args)?));
-    if let Some(path) = &args.ca_bundle {
-        let pem = read_bundle(path)?;
-        let until = str::from_utf8(&pem).ok().and_then(|pem| Bundle::from_pem(pem).ok());
-        let until = until.and_then(|bundle| bundle.valid_until());
-        let until = until.map(|end| format!("valid until {}. ", end.strftime("%F")));
-        let until = until.unwrap_or_default();
-        let bundle = BASE64_STANDARD.encode(pem);
-        // A reader of the manifest is in another folder.
-        let path = absolute(path).unwrap_or_else(|_| path.clone());
-        let path = escape(&path.to_string_lossy()).into_owned();
-        let _ = write!(
-            text,
-            "    # The roots that certctl trusts for the CA's server: base64 -w0 of\n    \
-             #   {path}\n    \
-             # {until}Before the server changes its root, put both here:\n    \
-             #   cat OLD.pem NEW.pem | base64 -w0\n    \
-             caBundle: {bundle}\n"
-        );
-    }
-    match &args.email {
-        Some(email) => {
-            let _ = writeln!(text, "    email: {}", scalar(email));
-        }
-        None => {
-            text.push_str(
-                "    # Contact address for the CA (optional):\n    \
-                 # email: you@example.com\n",
-            );
-        }
-    }
-    if let Some(profile) = &args.profile {
-        let profile = scalar(profile);
-        let _ = write!(
-            text,
-            "    # A profile of the CA. To list them, run certctl check acme\n    profile: {profile}\n"
-        );
-    }
-    text.push_str(&account(args, placed));
-    text.push_str("    solvers:\n");
+    let server = server(args)?;
+    let word = |word: &Option<String>| word.as_deref().map(scalar);
+    let has = |is_there: bool| is_there.then(String::new);
+    let pem = args.ca_bundle.as_deref().map(read_bundle).transpose()?;
+    let until = pem.as_deref().and_then(|pem| Bundle::from_pem(str::from_utf8(pem).ok()?).ok());
+    let until = until.and_then(|bundle| bundle.valid_until());
+    let until = until.map(|end| format!("valid until {}. ", end.strftime("%F")));
+    // A reader of the manifest is in another folder.
+    let path = args.ca_bundle.as_ref().map(|path| absolute(path).unwrap_or_else(|_| path.clone()));
+    let eab = format!("{}-eab", args.name);
     let dns01 = args.dns01.map(|provider| provider.entry(values, placed));
-    text.push_str(dns01.as_deref().unwrap_or(HTTP01));
-    Ok(text)
+    let values = [
+        ("name", Some(scalar(&placed.name))),
+        ("namespace", word(&placed.namespace)),
+        ("production", has(server == PRODUCTION)),
+        ("staging", has(server == STAGING)),
+        ("other", has(![PRODUCTION, STAGING].contains(&server))),
+        ("production-url", Some(PRODUCTION.to_owned())),
+        ("staging-url", Some(STAGING.to_owned())),
+        ("server", Some(scalar(server))),
+        ("bundle", pem.map(|pem| BASE64_STANDARD.encode(pem))),
+        ("path", path.map(|path| escape(&path.to_string_lossy()).into_owned())),
+        ("until", Some(until.unwrap_or_default())),
+        ("email", word(&args.email)),
+        ("no-email", has(args.email.is_none())),
+        ("profile", word(&args.profile)),
+        ("account", Some(scalar(&format!("{}-account", args.name)))),
+        ("install", Some(placed.install.clone())),
+        ("secrets", Some(placed.secrets())),
+        ("eab", word(&args.eab_kid)),
+        ("eab-name", Some(scalar(&eab))),
+        ("eab-secret", Some(eab)),
+        ("http01", has(dns01.is_none())),
+        ("dns01", dns01),
+    ];
+    Ok(filled(include_str!("issuer.txt"), &values))
 }
-
-fn account(args: &CreateIssuerArgs, placed: &Placed) -> String {
-    let name = scalar(&format!("{}-account", args.name));
-    let key = format!(
-        "    privateKeySecretRef:\n      # The key of the ACME account; certctl generates it.\n      \
-         name: {name}\n"
-    );
-    let Some(id) = &args.eab_kid else { return key };
-    let (secret, secrets) = (format!("{}-eab", args.name), placed.secrets());
-    let install = &placed.install;
-    let (id, name) = (scalar(id), scalar(&secret));
-    format!(
-        "{key}    # External account binding: the CA gives you the ID and the HMAC key. Store\n    \
-         # the key in a file:\n    \
-         #   install -D {install} /dev/stdin {secrets}/{secret}/key\n    \
-         externalAccountBinding:\n      keyID: {id}\n      keySecretRef:\n        \
-         name: {name}\n        key: key\n"
-    )
-}
-
-/// An entry of `solvers`.
-const HTTP01: &str = "      \
-      # HTTP-01: the CA requests a file from port 80 of each name, which must\n      \
-      # resolve to this host. certctl listens there or, if a Certificate names\n      \
-      # a folder of a web server (certctl/http01-webroot), writes to that.\n      \
-      # Wildcards need DNS-01 instead: --dns01.\n      \
-      - http01:\n          ingress: {}\n";
 
 /// The URL of the CA's directory.
 fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
@@ -209,20 +166,4 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
             Err(CliError::new(ExitCode::Usage, message).hinted(hint))
         }
     }
-}
-
-fn server_lines(server: &str) -> String {
-    let about = match server {
-        PRODUCTION => {
-            format!(
-                "    # Let's Encrypt. For tests, use its staging environment:\n    # {STAGING}\n"
-            )
-        }
-        STAGING => format!(
-            "    # Let's Encrypt's staging environment: no browser trusts its certificates.\n    \
-             # For production, use {PRODUCTION}\n"
-        ),
-        _ => "    # The ACME directory of the CA.\n".to_owned(),
-    };
-    format!("{about}    server: {}\n", scalar(server))
 }

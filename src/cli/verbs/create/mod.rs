@@ -13,6 +13,7 @@ mod files;
 mod finish;
 mod issuer;
 mod place;
+mod template;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,6 @@
 //! Contract: what is printed or written was read by the same reader as every manifest, and has no
 //! mistake. Never overwrites a file.
 
-use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf, absolute};
@@ -82,15 +81,6 @@ impl Placed {
     /// The same for people.
     pub(super) fn shown_path(&self) -> String {
         escape(&self.path().to_string_lossy()).into_owned()
-    }
-
-    /// The field `metadata`, up to `annotations`.
-    pub(super) fn metadata(&self) -> String {
-        let mut text = format!("metadata:\n  name: {}\n", scalar(&self.name));
-        if let Some(namespace) = &self.namespace {
-            let _ = writeln!(text, "  namespace: {}", scalar(namespace));
-        }
-        text
     }
 
     /// The folder of a Secret in the state, which is this folder.
