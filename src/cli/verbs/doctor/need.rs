@@ -27,7 +27,6 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
         wrong.add(name, Finding::wrong(&subject, unmet.obstacle.clone()));
     }
     let mut found = wrong.findings(behind);
-    found.sort_by(|one, other| one.subject.cmp(&other.subject));
     for (kind, named) in named(uses) {
         if !found.iter().any(|one| one.subject.starts_with(kind)) {
             let fact = match kind {
@@ -40,6 +39,8 @@ pub(super) fn needs(lacks: &[Lack], uses: &[Use<'_>], settings: &Settings) -> Ve
         }
     }
     found.extend(alert_hook(settings));
+    // All of a kind beside each other.
+    found.sort_by(|one, other| one.subject.cmp(&other.subject));
     found
 }
 
