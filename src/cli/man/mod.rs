@@ -14,7 +14,7 @@ use clap_mangen::Man;
 
 use crate::cli::Verbs;
 use crate::cli::command_tree::Example;
-use crate::cli::exit::MEANINGS;
+use crate::cli::exit::meanings;
 
 /// Page of the manual.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
 /// The text on the exit codes.
 fn exit_codes() -> String {
     let mut text = ".SH DESCRIPTION\n".to_owned();
-    for (code, meaning) in MEANINGS {
+    for (code, meaning) in meanings() {
         // Words between backticks are bold.
         let parts = escaped(meaning);
         let parts = parts.split('`').enumerate();

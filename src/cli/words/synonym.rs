@@ -25,7 +25,7 @@ pub(in crate::cli) fn advice(
     };
     let Some(ContextValue::String(word)) = refusal.get(kind) else { return None };
     let word = word.split('=').next().unwrap_or(word);
-    let (_, sentence) = ROWS.iter().find(|(words, _)| words.split(' ').any(|one| one == word))?;
+    let (_, sentence) = rows().find(|(words, _)| words.split(' ').any(|one| one == word))?;
     Some(format!("there is no `{word}`: {sentence}"))
 }
 
@@ -75,166 +75,11 @@ fn is_typo(word: &str, meant: &str) -> bool {
     word.chars().next() == meant.chars().next() && errors <= (meant.len() / 4).clamp(1, 2)
 }
 
-/// Words, and a sentence that continues "there is no `word`:". At most 40 rows.
-const ROWS: &[(&str, &str)] = &[
-    (
-        "certonly obtain enroll --issue",
-        "`certctl issue` obtains the certificates that have a manifest, and `certctl create` writes a \
-         manifest",
-    ),
-    (
-        "-d --domain --domains",
-        "the manifest has the DNS names; `certctl create certificate DNSNAME` writes one",
-    ),
-    (
-        "init setup wizard configure new add",
-        "`certctl create` asks a few questions and writes the manifests",
-    ),
-    (
-        "delete remove rm --remove",
-        "`certctl forget NAME` stops managing a certificate and leaves its files; `certctl revoke NAME` \
-         revokes it",
-    ),
-    (
-        "register --register-account --register",
-        "`certctl account register` registers an account; `certctl issue` does so when it needs one",
-    ),
-    (
-        "update_account --update-account",
-        "`certctl account update` sends the e-mail address of the Issuer to the CA",
-    ),
-    (
-        "unregister deactivate --deactivate-account",
-        "`certctl account deactivate ISSUER` deactivates an account permanently",
-    ),
-    ("accounts show_account login logout", "`certctl account show` shows the ACME accounts"),
-    (
-        "enhance nginx apache --nginx --apache",
-        "certctl does not configure web servers; `certctl help hooks` says how to reload one",
-    ),
-    (
-        "install reinstall --install-cert --installcert --deploy reload restart",
-        "`certctl deploy --again` writes the files and reloads the servers again",
-    ),
-    (
-        "hook hooks --hook --deploy-hook --post-hook --renew-hook --reloadcmd --renewhook",
-        "the Certificate names its hooks; see `certctl help hooks`",
-    ),
-    (
-        "webroot --webroot --webroot-path",
-        "the Certificate names the web root; `certctl create certificate DNSNAME --webroot FOLDER` writes \
-         one",
-    ),
-    (
-        "standalone --standalone --http --http.port",
-        "certctl listens on port 80 itself unless a web root is named; see `certctl help port-80`",
-    ),
-    (
-        "--dns",
-        "the Issuer names the DNS provider; `certctl create issuer NAME --dns01 PROVIDER` writes one",
-    ),
-    ("--cert-name --cert-path", "the name follows the verb, as in `certctl renew NAME`"),
-    (
-        "--key-type --keylength --rsa-key-size --elliptic-curve",
-        "the Certificate has the type and size of its key; see \
-         `certctl explain certificate.spec.privateKey`",
-    ),
-    (
-        "--email -m --accountemail",
-        "the Issuer has the e-mail address; `certctl create issuer NAME --email ADDRESS` writes one",
-    ),
-    (
-        "--staging --test-cert --test",
-        "the Issuer names the CA; `certctl create issuer letsencrypt-staging` writes one for Let's \
-         Encrypt's test CA",
-    ),
-    ("--server", "the Issuer names the CA; `certctl create issuer NAME --server URL` writes one"),
-    (
-        "--agree-tos --accept-tos",
-        "it is not needed, since using an Issuer agrees to the terms of service of its CA",
-    ),
-    (
-        "--non-interactive --noninteractive --keep-until-expiring --keep",
-        "it is not needed, since `certctl issue` asks nothing and renews only what is due",
-    ),
-    (
-        "dry-run dryrun --dry-run diff --diff test simulate",
-        "`certctl plan` shows what `certctl issue` would do; `certctl rehearse` runs everything with a \
-         built-in CA",
-    ),
-    (
-        "--force --force-renewal --renew-by-default rotate rekey rotate-key reissue re-issue",
-        "`certctl renew NAME` issues a certificate now, due or not, with a new key unless its \
-         rotationPolicy is Never",
-    ),
-    (
-        "--renew --renew-all --renewAll --cron update up sync reconcile",
-        "`certctl issue` renews what is due, and is the verb for cron",
-    ),
-    (
-        "--install-cronjob --installcronjob cron schedule start enable stop disable daemon",
-        "the packages have certctl.timer; `certctl timer print --cron` prints a line for cron",
-    ),
-    (
-        "serve server watch loop --interval --period",
-        "`certctl run` renews at every interval until it is stopped",
-    ),
-    (
-        "upgrade --upgrade self-update selfupdate --update uninstall --uninstall",
-        "the package manager updates and removes certctl; `certctl version -v` shows where it is",
-    ),
-    (
-        "--list --info info ps list-certs list-certificates cert certs crt certificate",
-        "`certctl status` shows all certificates, and `certctl status NAME` one",
-    ),
-    (
-        "issuer issuers clusterissuer clusterissuers",
-        "`certctl status issuer` shows the issuers, and `certctl create issuer NAME` writes a manifest",
-    ),
-    (
-        "order orders challenge challenges",
-        "`certctl status order` shows the ACME orders, and `certctl status challenge` their challenges",
-    ),
-    (
-        "request requests certificaterequest certificaterequests cr",
-        "`certctl status request` shows the requests; see `certctl help create certificaterequest` for a \
-         CSR",
-    ),
-    (
-        "secret secrets export backup",
-        "a Secret is a folder of files, and `certctl status NAME` shows where it is",
-    ),
-    (
-        "import adopt",
-        "`certctl issue` adopts a key and a certificate that are in the folder of the Secret",
-    ),
-    ("check-config checkconfig configtest lint", "`certctl validate` checks the manifests"),
-    (
-        "verify",
-        "`certctl inspect NAME` shows a certificate and whether it is trusted; `certctl validate` checks \
-         the manifests",
-    ),
-    (
-        "logs log events history",
-        "`certctl describe NAME` shows the events of a certificate; a run logs to stderr",
-    ),
-    (
-        "config settings show-config",
-        "`certctl version -v` shows the settings in force and where they come from",
-    ),
-    (
-        "edit reconfigure modify expand --expand",
-        "edit the manifest, whose file `certctl status NAME` shows; `certctl plan` shows the effect",
-    ),
-    (
-        "restore revert undo",
-        "`certctl rollback NAME` goes back to the previous certificate and key",
-    ),
-    (
-        "--json --debug --trace",
-        "`-o json` prints JSON, and `-v` more messages (`-vvv`: each request)",
-    ),
-];
+/// Words, each row with a sentence below it that continues "there is no `word`:". At most 40 rows.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut lines = include_str!("synonyms.txt").lines();
+    std::iter::from_fn(move || Some((lines.next()?, lines.next()?.trim_start())))
+}
 
 #[cfg(test)]
 mod tests {
@@ -347,16 +192,16 @@ mod tests {
     fn a_word_stands_in_one_of_forty_rows_and_is_no_verb() {
         let tree = Arguments::command();
         let mut seen = BTreeSet::new();
-        for word in ROWS.iter().flat_map(|(words, _)| words.split(' ')) {
+        for word in rows().flat_map(|(words, _)| words.split(' ')) {
             assert!(seen.insert(word), "{word}");
             assert!(tree.find_subcommand(word).is_none(), "{word}");
         }
-        assert!(ROWS.len() <= 40 && !seen.contains("run"), "{}", ROWS.len());
+        assert!(rows().count() <= 40 && !seen.contains("run"), "{}", rows().count());
     }
 
     #[test]
     fn every_command_of_a_row_is_one_that_is_taken() {
-        for (_, sentence) in ROWS {
+        for (_, sentence) in rows() {
             for command in sentence.split('`').skip(1).step_by(2) {
                 let command = command.replace("PROVIDER", "cloudflare");
                 let command = command.replace("URL", "https://ca.example/dir");
