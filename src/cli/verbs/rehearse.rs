@@ -47,88 +47,83 @@ pub struct RehearseArgs {
 
 impl VerbArgs for RehearseArgs {
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        rehearse(self, shell)
-    }
-}
-
-/// Rehearses the certificates of the manifests.
-pub(crate) fn rehearse(args: &RehearseArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    let request = request(shell, &args.targets)?;
-    let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
-    for resolve in &args.resolve {
-        overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
-    }
-    let folder = Scratch::new("rehearsal").map_err(unwritable)?;
-    let recorded = recorded(shell, &request);
-    on_one_thread(async {
-        let mut settings = shell.settings_at(folder.path().to_owned())?;
-        settings.files.extend(recorded);
-        let mut workspace = Workspace::open(settings).await?;
-        let targets = targets(shell, &mut workspace, &request)?;
-        if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            let hint = "certctl create writes the first manifests; certctl rehearse FILE reads \
-                        one";
-            return Err(nothing_found(shell, 0).hinted(hint));
+        let request = request(shell, &self.targets)?;
+        let mut overrides: BTreeMap<String, Vec<IpAddr>> = BTreeMap::new();
+        for resolve in &self.resolve {
+            overrides.entry(resolve.name.to_string()).or_default().push(resolve.address);
         }
-        if targets.tasks.is_empty() {
-            return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
-        }
-        let port = match free_port(shell, &targets.tasks)? {
-            Some((socket, port)) => {
-                workspace.listen_at(socket, port);
-                port
+        let folder = Scratch::new("rehearsal").map_err(unwritable)?;
+        let recorded = recorded(shell, &request);
+        on_one_thread(async {
+            let mut settings = shell.settings_at(folder.path().to_owned())?;
+            settings.files.extend(recorded);
+            let mut workspace = Workspace::open(settings).await?;
+            let targets = targets(shell, &mut workspace, &request)?;
+            if targets.loaded.certificates.is_empty() && !targets.has_errors {
+                let hint = "certctl create writes the first manifests; certctl rehearse FILE reads \
+                            one";
+                return Err(nothing_found(shell, 0).hinted(hint));
             }
-            None => http01_port(shell, &targets.tasks),
-        };
-        let stand_ins = Rehearsal::start(&workspace, port, overrides.clone()).await;
-        let stand_ins = stand_ins.map_err(failed)?;
-        let tasks: Vec<Task> = targets.tasks.iter().map(|task| stand_ins.task(task)).collect();
-        workspace.make_writable()?;
-        let script = Rc::new(Script::default());
-        let job = Job {
-            secrets: targets.secrets,
-            overrides,
-            dns01_stand_in: Some(stand_ins.stand_in().map_err(failed)?),
-            verb: "rehearse",
-            at_most: PATIENCE,
-        };
-        let text = "rehearsing with the built-in CA";
-        shell.output.talk(Level::Info, text);
-        let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
-        for end in &ended {
-            print_steps(shell, &script, end);
-        }
-        let mut endings = crate::cli::run::endings_of(&ended, targets.has_errors);
-        if shell.code_of(&endings) == ExitCode::Deferred {
-            // A rehearsal is never continued later.
-            endings = vec![Ending::Failed(FailureClass::Validation)];
-        }
-        let is_pending = |task: &&Task| {
-            let key = task.certificate.metadata.key();
-            ended.iter().any(|end| end.ending == ran::Ending::Pending && end.key() == key)
-        };
-        for hint in hints(&Use::of_tasks(tasks.iter().filter(is_pending)), port) {
-            shell.output.talk(Level::Info, &hint);
-        }
-        if stand_ins.has_used_dns() {
+            if targets.tasks.is_empty() {
+                return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
+            }
+            let port = match free_port(shell, &targets.tasks)? {
+                Some((socket, port)) => {
+                    workspace.listen_at(socket, port);
+                    port
+                }
+                None => http01_port(shell, &targets.tasks),
+            };
+            let stand_ins = Rehearsal::start(&workspace, port, overrides.clone()).await;
+            let stand_ins = stand_ins.map_err(failed)?;
+            let tasks: Vec<Task> = targets.tasks.iter().map(|task| stand_ins.task(task)).collect();
+            workspace.make_writable()?;
+            let script = Rc::new(Script::default());
+            let job = Job {
+                secrets: targets.secrets,
+                overrides,
+                dns01_stand_in: Some(stand_ins.stand_in().map_err(failed)?),
+                verb: "rehearse",
+                at_most: PATIENCE,
+            };
+            let text = "rehearsing with the built-in CA";
+            shell.output.talk(Level::Info, text);
+            let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
+            for end in &ended {
+                print_steps(shell, &script, end);
+            }
+            let mut endings = crate::cli::run::endings_of(&ended, targets.has_errors);
+            if shell.code_of(&endings) == ExitCode::Deferred {
+                // A rehearsal is never continued later.
+                endings = vec![Ending::Failed(FailureClass::Validation)];
+            }
+            let is_pending = |task: &&Task| {
+                let key = task.certificate.metadata.key();
+                ended.iter().any(|end| end.ending == ran::Ending::Pending && end.key() == key)
+            };
+            for hint in hints(&Use::of_tasks(tasks.iter().filter(is_pending)), port) {
+                shell.output.talk(Level::Info, &hint);
+            }
+            if stand_ins.has_used_dns() {
+                shell.output.talk(
+                    Level::Info,
+                    "DNS-01 used a built-in name server: the settings and credentials of the DNS \
+                     provider were read but not used",
+                );
+            }
+            let done = ended.iter().filter(|end| end.ending == ran::Ending::Issued).count();
             shell.output.talk(
                 Level::Info,
-                "DNS-01 used a built-in name server: the settings and credentials of the DNS \
-                 provider were read but not used",
+                format!(
+                    "rehearsed against the built-in CA: {done} of {} issued; no real CA or DNS \
+                 provider was contacted, and no output or hook was run",
+                    count(ended.len(), "certificate")
+                ),
             );
-        }
-        let done = ended.iter().filter(|end| end.ending == ran::Ending::Issued).count();
-        shell.output.talk(
-            Level::Info,
-            format!(
-                "rehearsed against the built-in CA: {done} of {} issued; no real CA or DNS \
-             provider was contacted, and no output or hook was run",
-                count(ended.len(), "certificate")
-            ),
-        );
-        stand_ins.shutdown().await;
-        Ok(endings)
-    })
+            stand_ins.shutdown().await;
+            Ok(endings)
+        })
+    }
 }
 
 /// Hints for names that were not validated in time.

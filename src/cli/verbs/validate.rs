@@ -43,66 +43,61 @@ impl VerbArgs for ValidateArgs {
     }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        validate(self, shell)
-    }
-}
-
-/// Reads the manifests and reports all errors.
-pub(crate) fn validate(args: &ValidateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    let request = request(shell, &args.targets)?;
-    let has_names = !request.names.is_empty();
-    let mut named = request.sources.clone();
-    named.extend(shell.files()?);
-    let is_of_files = !named.is_empty() && !has_names;
-    let mut sources = named.clone();
-    sources.extend(recorded(shell, &request));
-    let mut has_folder = false;
-    // A name, and what a file refers to, is looked up wherever a run reads manifests.
-    match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
-        Ok(config) if !manifest::is_gone(&config.path) => {
-            has_folder = true;
-            sources.push(Source::Directory(config.path));
+        let request = request(shell, &self.targets)?;
+        let has_names = !request.names.is_empty();
+        let mut named = request.sources.clone();
+        named.extend(shell.files()?);
+        let is_of_files = !named.is_empty() && !has_names;
+        let mut sources = named.clone();
+        sources.extend(recorded(shell, &request));
+        let mut has_folder = false;
+        // A name, and what a file refers to, is looked up wherever a run reads manifests.
+        match shell.environment.config_dir(shell.global.config_dir.as_deref()) {
+            Ok(config) if !manifest::is_gone(&config.path) => {
+                has_folder = true;
+                sources.push(Source::Directory(config.path));
+            }
+            Ok(config) if sources.is_empty() => return nothing_there(self, shell, &config.path),
+            Err(error) if !is_of_files => return Err(error.into()),
+            Ok(_) | Err(_) => {}
         }
-        Ok(config) if sources.is_empty() => return nothing_there(args, shell, &config.path),
-        Err(error) if !is_of_files => return Err(error.into()),
-        Ok(_) | Err(_) => {}
+        let is_draft = is_of_files && !self.host && !has_folder && folders::unread(shell).is_some();
+        // What a draft refers to is there, too.
+        if is_draft && can_be_listed(Path::new(SYSTEM_CONFIG)) {
+            sources.push(Source::Directory(SYSTEM_CONFIG.into()));
+        }
+        let given = if is_of_files { &named } else { &sources };
+        let places: Vec<String> = given.iter().filter_map(place).collect();
+        let options = manifest::Options { reads_untrusted: true, ..manifest::Options::default() };
+        let mut manifests = Manifests::new(options);
+        let mut loaded = manifests.load(&sources);
+        let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
+        if is_of_files {
+            manifest::prefer(&mut loaded, &whole);
+        }
+        let settings = shell.settings().ok();
+        manifest::check_references_of(&mut loaded, |conflict| {
+            let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
+            known.ok().flatten()
+        });
+        if has_names || is_of_files {
+            narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
+        }
+        if !is_draft {
+            let settings = shell.settings().or_else(|_| shell.settings_at(PathBuf::new()));
+            let unmet = settings?.unmet(&loaded);
+            loaded.diagnostics.extend(unmet);
+        }
+        let placeholders = manifest::placeholders(&loaded);
+        loaded.diagnostics.extend(placeholders);
+        let idle = loaded.holding_nothing(given);
+        loaded.diagnostics.extend(idle);
+        let code = report(self, shell, &loaded, &places)?;
+        if is_draft {
+            shell.output.talk(Level::Info, of_schedule());
+        }
+        Ok(code)
     }
-    let is_draft = is_of_files && !args.host && !has_folder && folders::unread(shell).is_some();
-    // What a draft refers to is there, too.
-    if is_draft && can_be_listed(Path::new(SYSTEM_CONFIG)) {
-        sources.push(Source::Directory(SYSTEM_CONFIG.into()));
-    }
-    let given = if is_of_files { &named } else { &sources };
-    let places: Vec<String> = given.iter().filter_map(place).collect();
-    let options = manifest::Options { reads_untrusted: true, ..manifest::Options::default() };
-    let mut manifests = Manifests::new(options);
-    let mut loaded = manifests.load(&sources);
-    let whole = files_of(&manifests.load(if is_of_files { &named } else { &request.sources }));
-    if is_of_files {
-        manifest::prefer(&mut loaded, &whole);
-    }
-    let settings = shell.settings().ok();
-    manifest::check_references_of(&mut loaded, |conflict| {
-        let known = on_one_thread(Box::pin(owner(settings.clone()?, conflict)));
-        known.ok().flatten()
-    });
-    if has_names || is_of_files {
-        narrow(&mut loaded, &request.names, &whole, shell.global.namespace())?;
-    }
-    if !is_draft {
-        let settings = shell.settings().or_else(|_| shell.settings_at(PathBuf::new()));
-        let unmet = settings?.unmet(&loaded);
-        loaded.diagnostics.extend(unmet);
-    }
-    let placeholders = manifest::placeholders(&loaded);
-    loaded.diagnostics.extend(placeholders);
-    let idle = loaded.holding_nothing(given);
-    loaded.diagnostics.extend(idle);
-    let code = report(args, shell, &loaded, &places)?;
-    if is_draft {
-        shell.output.talk(Level::Info, of_schedule());
-    }
-    Ok(code)
 }
 
 /// Note on hooks and folders that a command of this user cannot judge.

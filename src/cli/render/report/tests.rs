@@ -539,7 +539,7 @@ fn failures_and_waits_are_reported_with_place_cause_and_next_step() {
     ] {
         text = format!("{text}== {what}, for a person\n{}", reported(&end, &person()));
     }
-    golden("render/report/blocks.txt", &text);
+    golden("render/report/tests/blocks.txt", &text);
 }
 
 #[test]

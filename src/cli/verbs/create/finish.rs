@@ -14,7 +14,7 @@ use crate::cli::verb::VerbArgs as _;
 use crate::cli::verbs::check::check_dns;
 use crate::cli::verbs::doctor;
 use crate::cli::verbs::issue::IssueArgs;
-use crate::cli::verbs::rehearse::{RehearseArgs, rehearse};
+use crate::cli::verbs::rehearse::RehearseArgs;
 use crate::cli::words::fix::install_example;
 use crate::cli::{CliError, Ending, ExitCode, Hint, Level, Shell, escape, owner};
 use crate::resource::FailureClass;
@@ -135,7 +135,7 @@ fn issue(
     }
     if shell.code_of(&tried) == ExitCode::Done {
         let targets = vec![OsString::from(&placed.name)];
-        tried = rehearse(&RehearseArgs { targets, resolve: Vec::new() }, shell)?;
+        tried = RehearseArgs { targets, resolve: Vec::new() }.run(shell)?;
     }
     let code = shell.code_of(&tried);
     if let ExitCode::Signal(_) = code {

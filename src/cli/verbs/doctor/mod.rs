@@ -56,44 +56,39 @@ impl VerbArgs for DoctorArgs {
     const NEEDS_SETTINGS: bool = false;
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        doctor(self, shell)
-    }
-}
-
-/// Checks this host, and prints what was found.
-pub(in crate::cli) fn doctor(
-    args: &DoctorArgs,
-    shell: &mut Shell,
-) -> Result<Vec<Ending>, CliError> {
-    format_of(shell, "doctor")?;
-    let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
-    if folders::unread(shell).is_some() && !config.path.exists() {
-        let message = "this user has no manifests";
-        return Err(CliError { is_absence: true, ..CliError::new(ExitCode::Manifest, message) });
-    }
-    on_one_thread(async {
-        let known = known(shell, false).await?;
-        let uses = Use::of_tasks(&known.targets.tasks);
-        let mut found = host(shell, &known, &uses, !args.offline).await;
-        if !args.offline {
-            found.extend(dns::dns(known.workspace.settings(), &uses).await);
-            found.extend(ca::cas(&known).await);
-            let answered = http01::answered(known.workspace.settings(), &uses);
-            found.extend(cleaned_up_at_signal(answered).await);
-            found.extend(served::served(&known.workspace, &uses).await);
+        format_of(shell, "doctor")?;
+        let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
+        if folders::unread(shell).is_some() && !config.path.exists() {
+            let message = "this user has no manifests";
+            return Err(CliError {
+                is_absence: true,
+                ..CliError::new(ExitCode::Manifest, message)
+            });
         }
-        let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
-        let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
-        found.extend(of_runs);
-        print(shell, &found)?;
-        // As of `check`: something is to be put right first.
-        let wrong = Ending::Attention(Some(FailureClass::Precondition));
-        Ok(if is_damaged {
-            vec![Ending::Failed(FailureClass::State)]
-        } else {
-            found.iter().filter(|one| one.is_wrong()).map(|_| wrong).collect()
+        on_one_thread(async {
+            let known = known(shell, false).await?;
+            let uses = Use::of_tasks(&known.targets.tasks);
+            let mut found = host(shell, &known, &uses, !self.offline).await;
+            if !self.offline {
+                found.extend(dns::dns(known.workspace.settings(), &uses).await);
+                found.extend(ca::cas(&known).await);
+                let answered = http01::answered(known.workspace.settings(), &uses);
+                found.extend(cleaned_up_at_signal(answered).await);
+                found.extend(served::served(&known.workspace, &uses).await);
+            }
+            let is_closed = found.iter().any(|one| one.is_wrong() && one.subject == "state");
+            let (of_runs, is_damaged) = runs(shell, &known, !uses.is_empty(), is_closed).await?;
+            found.extend(of_runs);
+            print(shell, &found)?;
+            // As of `check`: something is to be put right first.
+            let wrong = Ending::Attention(Some(FailureClass::Precondition));
+            Ok(if is_damaged {
+                vec![Ending::Failed(FailureClass::State)]
+            } else {
+                found.iter().filter(|one| one.is_wrong()).map(|_| wrong).collect()
+            })
         })
-    })
+    }
 }
 
 /// The folders, and what the manifests need on this host; whether webroots are served only where that is not

@@ -33,26 +33,21 @@ impl VerbArgs for HelpArgs {
     }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        help(self, shell)
+        let color = shell.output.data_has_color();
+        let width = columns_of_stdout().unwrap_or(USUAL);
+        let mut tree = tree::whole(&shell.verbs);
+        tree.build();
+        let topic = match self.words.as_slice() {
+            [word] => Topic::find(word),
+            _ => None,
+        };
+        let text = match topic {
+            Some(topic) => page::text(&topic.source(&shell.verbs), width, color),
+            None => plain_or_styled(&of_verb(&mut tree, &self.words)?, color),
+        };
+        shell.output.data(&text)?;
+        Ok(Vec::new())
     }
-}
-
-/// `certctl help`.
-pub(in crate::cli) fn help(args: &HelpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    let color = shell.output.data_has_color();
-    let width = columns_of_stdout().unwrap_or(USUAL);
-    let mut tree = tree::whole(&shell.verbs);
-    tree.build();
-    let topic = match args.words.as_slice() {
-        [word] => Topic::find(word),
-        _ => None,
-    };
-    let text = match topic {
-        Some(topic) => page::text(&topic.source(&shell.verbs), width, color),
-        None => plain_or_styled(&of_verb(&mut tree, &args.words)?, color),
-    };
-    shell.output.data(&text)?;
-    Ok(Vec::new())
 }
 
 fn plain_or_styled(text: &StyledStr, color: bool) -> String {

@@ -58,90 +58,94 @@ impl VerbArgs for InspectArgs {
     }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        inspect(self, shell)
-    }
-}
-
-/// `certctl inspect`.
-pub(crate) fn inspect(args: &InspectArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    let format = shell.global.format();
-    if format == Format::Prometheus {
-        return Err(CliError::new(ExitCode::Usage, "-o prometheus is for status, not for inspect"));
-    }
-    // A word that is a path is one also where the state cannot say whether it is a name.
-    let known = known_names(shell, &args.words).unwrap_or_else(|error| {
-        tracing::debug!(error = %error.message, "no name is known");
-        Vec::new()
-    });
-    let source = source(&args.words, &known)?;
-    let roots = args.ca_bundle.as_deref().map(|path| {
-        let place = || path.to_string_lossy().into_owned();
-        roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
-    });
-    let roots = roots.transpose().map_err(|error| CliError::new(ExitCode::Manifest, error))?;
-    if args.offline
-        && let Source::Server { host, port } = &source
-    {
-        let message = format!("--offline excludes the server {host}:{port}");
-        let hint = "the same command without --offline";
-        return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
-    }
-    on_one_thread(async {
-        let now = SystemClock.now();
-        let owners = Box::pin(owners(shell, &source)).await?;
-        let network = if args.offline {
-            None
-        } else {
-            let settings = shell.settings_at(PathBuf::new())?;
-            let resolver = settings.resolver(BTreeMap::new()).await;
-            Some(Network::new(resolver, settings.http01_check_port))
-        };
-        let open = || source.open(&owners, network.as_ref(), shell.global.namespace());
-        let mut found = Box::pin(open()).await;
-        // A server that has just been told to reload presents the earlier one, or none, for a moment.
-        for _ in 0..LOOKS_AGAIN {
-            if found.as_ref().map_or_else(|error| !error.is_unreachable(), |one| !one.is_outdated())
-            {
-                break;
-            }
-            tokio::time::sleep(PAUSE).await;
-            found = Box::pin(open()).await;
+        let format = shell.global.format();
+        if format == Format::Prometheus {
+            return Err(CliError::new(
+                ExitCode::Usage,
+                "-o prometheus is for status, not for inspect",
+            ));
         }
-        let is_text = matches!(format, Format::Text | Format::Wide);
-        let is_wrong =
-            found.as_ref().map_or_else(InspectError::is_unreachable, Subject::is_outdated);
-        let advice = match &source {
-            Source::Server { host, .. } if is_wrong && is_text => in_server(&owners, host).await,
-            Source::Server { .. } | Source::Name { .. } | Source::File(_) | Source::Stdin => None,
-        };
-        let subject = match found {
-            Ok(subject) => subject,
-            Err(error) => {
-                let error = refused(error, &source);
-                let Some(advice) = advice else { return Err(error) };
-                let error = CliError { hint: None, ..error };
-                shell.output.print(&error.to_message());
-                shell.output.talk(Level::Info, &advice);
-                return Ok(vec![Ending::Like(error.code)]);
-            }
-        };
-        let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
-        let is_unread = folders::unread(shell).is_some();
-        shell.output.data(&render(&report, &subject, format, is_unread, Shell::columns())?)?;
-        if let Source::Server { .. } = &source
-            && is_unread
+        // A word that is a path is one also where the state cannot say whether it is a name.
+        let known = known_names(shell, &self.words).unwrap_or_else(|error| {
+            tracing::debug!(error = %error.message, "no name is known");
+            Vec::new()
+        });
+        let source = source(&self.words, &known)?;
+        let roots = self.ca_bundle.as_deref().map(|path| {
+            let place = || path.to_string_lossy().into_owned();
+            roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
+        });
+        let roots = roots.transpose().map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        if self.offline
+            && let Source::Server { host, port } = &source
         {
-            let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
-            let mut text = Text::from("to compare it with the certificates of this host: ");
-            text.whole(&line);
-            shell.output.talk(Level::Info, text);
+            let message = format!("--offline excludes the server {host}:{port}");
+            let hint = "the same command without --offline";
+            return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
         }
-        if let Some(advice) = advice {
-            shell.output.talk(Level::Info, &advice);
-        }
-        let attention = report.needs_attention().then_some(Ending::Attention(None));
-        Ok(attention.into_iter().collect())
-    })
+        on_one_thread(async {
+            let now = SystemClock.now();
+            let owners = Box::pin(owners(shell, &source)).await?;
+            let network = if self.offline {
+                None
+            } else {
+                let settings = shell.settings_at(PathBuf::new())?;
+                let resolver = settings.resolver(BTreeMap::new()).await;
+                Some(Network::new(resolver, settings.http01_check_port))
+            };
+            let open = || source.open(&owners, network.as_ref(), shell.global.namespace());
+            let mut found = Box::pin(open()).await;
+            // A server that has just been told to reload presents the earlier one, or none, for a moment.
+            for _ in 0..LOOKS_AGAIN {
+                if found
+                    .as_ref()
+                    .map_or_else(|error| !error.is_unreachable(), |one| !one.is_outdated())
+                {
+                    break;
+                }
+                tokio::time::sleep(PAUSE).await;
+                found = Box::pin(open()).await;
+            }
+            let is_text = matches!(format, Format::Text | Format::Wide);
+            let is_wrong =
+                found.as_ref().map_or_else(InspectError::is_unreachable, Subject::is_outdated);
+            let advice = match &source {
+                Source::Server { host, .. } if is_wrong && is_text => {
+                    in_server(&owners, host).await
+                }
+                Source::Server { .. } | Source::Name { .. } | Source::File(_) | Source::Stdin => {
+                    None
+                }
+            };
+            let subject = match found {
+                Ok(subject) => subject,
+                Err(error) => {
+                    let error = refused(error, &source);
+                    let Some(advice) = advice else { return Err(error) };
+                    let error = CliError { hint: None, ..error };
+                    shell.output.print(&error.to_message());
+                    shell.output.talk(Level::Info, &advice);
+                    return Ok(vec![Ending::Like(error.code)]);
+                }
+            };
+            let report = Box::pin(report_of(&subject, roots, network.as_ref(), now)).await?;
+            let is_unread = folders::unread(shell).is_some();
+            shell.output.data(&render(&report, &subject, format, is_unread, Shell::columns())?)?;
+            if let Source::Server { .. } = &source
+                && is_unread
+            {
+                let line = folders::as_root(shell, &format!(" inspect {}", escape(&subject.label)));
+                let mut text = Text::from("to compare it with the certificates of this host: ");
+                text.whole(&line);
+                shell.output.talk(Level::Info, text);
+            }
+            if let Some(advice) = advice {
+                shell.output.talk(Level::Info, &advice);
+            }
+            let attention = report.needs_attention().then_some(Ending::Attention(None));
+            Ok(attention.into_iter().collect())
+        })
+    }
 }
 
 async fn report_of(

@@ -43,88 +43,84 @@ pub struct PlanArgs {
 
 impl VerbArgs for PlanArgs {
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        plan(self, shell)
-    }
-}
-
-/// Prints what `issue` would do with the same arguments.
-pub(crate) fn plan(args: &PlanArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    if shell.global.format() == Format::Prometheus {
-        let error = CliError::new(ExitCode::Usage, "plan does not support this format");
-        return Err(error.hinted("-o json"));
-    }
-    let request = request(shell, &args.targets)?;
-    let request = Request { has_edited_copies: true, is_only_shown: true, ..request };
-    on_one_thread(async {
-        // Files may hold what is not named: everything is read beside them.
-        let names = if request.sources.is_empty() { request.names.as_slice() } else { &[] };
-        let opened = Workspace::open_shown(shell.settings()?, names, Scope::Named).await;
-        let mut workspace = opened?;
-        let targets = targets(shell, &mut workspace, &request)?;
-        workspace.forget_manifests();
-        shell.print_findings(&without_manifest(&targets.orphans));
-        if targets.loaded.certificates.is_empty() && !targets.has_errors {
-            return Err(nothing_found(shell, workspace.record_count()));
+        if shell.global.format() == Format::Prometheus {
+            let error = CliError::new(ExitCode::Usage, "plan does not support this format");
+            return Err(error.hinted("-o json"));
         }
-        if targets.tasks.is_empty() && !targets.has_errors {
-            shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
-        }
-        let scene = shell.scene();
-        let Plan { mut items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
-        let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
-        let by_key: BTreeMap<_, &Task> = by_key.collect();
-        let (active, idle): (Vec<&Item>, Vec<&Item>) =
-            items.iter().partition(|item| item.outlook.changes());
-        let tasks = |items: Vec<&Item>| -> Vec<&Task> {
-            items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
-        };
-        let (loaded, secrets) = (&targets.loaded, &targets.secrets);
-        let (active, idle) = (tasks(active), tasks(idle));
-        // A deployment needs no port.
-        let (ordering, others): (Vec<&Item>, Vec<&Item>) =
-            items.iter().partition(|item| item.outlook.orders());
-        let (ordering, others) = (tasks(ordering), tasks(others));
-        let host = doctor::blocking(shell, &ordering);
-        let lacks = workspace.lacks(loaded, secrets, &active).await?;
-        let unmet = diagnostics(lacks.clone(), loaded);
-        // What only a later run needs is no error of this one.
-        let later = workspace.unmet(loaded, secrets, &idle).await?;
-        let later = later.into_iter().filter(|one| !unmet.contains(one));
-        let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
-        let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
-        let is_refused = items.iter().any(|item| item.outlook.when == When::Blocked);
-        block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
-        match shell.global.format() {
-            format @ (Format::Json | Format::Yaml) => {
-                shell.output.data(&document::text(&Items { items: &items }, format)?)?;
+        let request = request(shell, &self.targets)?;
+        let request = Request { has_edited_copies: true, is_only_shown: true, ..request };
+        on_one_thread(async {
+            // Files may hold what is not named: everything is read beside them.
+            let names = if request.sources.is_empty() { request.names.as_slice() } else { &[] };
+            let opened = Workspace::open_shown(shell.settings()?, names, Scope::Named).await;
+            let mut workspace = opened?;
+            let targets = targets(shell, &mut workspace, &request)?;
+            workspace.forget_manifests();
+            shell.print_findings(&without_manifest(&targets.orphans));
+            if targets.loaded.certificates.is_empty() && !targets.has_errors {
+                return Err(nothing_found(shell, workspace.record_count()));
             }
-            Format::Name => shell.output.data(&render::names(&items))?,
-            Format::Text | Format::Wide | Format::Prometheus => {
-                shell.page(render::page(&items, damaged.len(), &scene))?;
+            if targets.tasks.is_empty() && !targets.has_errors {
+                shell.output.talk(Level::Info, "nothing to plan: no Certificate matches");
             }
-        }
-        for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
-            shell.output.finding(one);
-        }
-        // What only a later run needs is no error of this one.
-        let later = doctor::blocking(shell, &others).into_iter();
-        let later: Vec<_> =
-            later.map(|(found, _)| Finding { severity: Severity::Warning, ..found }).collect();
-        for finding in host.iter().map(|(found, _)| found).chain(&later) {
-            shell.output.print(&Message::of_finding(finding));
-        }
-        for (name, of) in &damaged {
-            shell.output.print(&unusable(name, of).to_message());
-        }
-        let unread = damaged.iter().map(|_| Ending::Failed(FailureClass::State));
-        let is_broken = is_refused
-            || targets.has_errors
-            || !unmet.is_empty()
-            || host.iter().any(|(found, _)| found.is_wrong());
-        let broken = is_broken.then_some(Ending::Failed(FailureClass::Precondition));
-        let changes = items.iter().filter(|item| item.outlook.changes()).map(|_| Ending::Changed);
-        Ok(changes.chain(unread).chain(broken).collect())
-    })
+            let scene = shell.scene();
+            let Plan { mut items, damaged } = Box::pin(workspace.plan(&targets, scene.now)).await?;
+            let by_key = targets.tasks.iter().map(|task| (task.certificate.metadata.key(), task));
+            let by_key: BTreeMap<_, &Task> = by_key.collect();
+            let (active, idle): (Vec<&Item>, Vec<&Item>) =
+                items.iter().partition(|item| item.outlook.changes());
+            let tasks = |items: Vec<&Item>| -> Vec<&Task> {
+                items.into_iter().filter_map(|item| by_key.get(&item.key()).copied()).collect()
+            };
+            let (loaded, secrets) = (&targets.loaded, &targets.secrets);
+            let (active, idle) = (tasks(active), tasks(idle));
+            // A deployment needs no port.
+            let (ordering, others): (Vec<&Item>, Vec<&Item>) =
+                items.iter().partition(|item| item.outlook.orders());
+            let (ordering, others) = (tasks(ordering), tasks(others));
+            let host = doctor::blocking(shell, &ordering);
+            let lacks = workspace.lacks(loaded, secrets, &active).await?;
+            let unmet = diagnostics(lacks.clone(), loaded);
+            // What only a later run needs is no error of this one.
+            let later = workspace.unmet(loaded, secrets, &idle).await?;
+            let later = later.into_iter().filter(|one| !unmet.contains(one));
+            let later: Vec<Diagnostic> = later.map(|one| one.as_warning("W0402")).collect();
+            let wrong = host.iter().filter(|(found, _)| found.is_wrong()).cloned().collect();
+            let is_refused = items.iter().any(|item| item.outlook.when == When::Blocked);
+            block(&mut items, &Blocked::of(lacks, wrong, &targets, &active));
+            match shell.global.format() {
+                format @ (Format::Json | Format::Yaml) => {
+                    shell.output.data(&document::text(&Items { items: &items }, format)?)?;
+                }
+                Format::Name => shell.output.data(&render::names(&items))?,
+                Format::Text | Format::Wide | Format::Prometheus => {
+                    shell.page(render::page(&items, damaged.len(), &scene))?;
+                }
+            }
+            for one in unmet.iter().chain(&later).chain(&manifest::placeholders(loaded)) {
+                shell.output.finding(one);
+            }
+            // What only a later run needs is no error of this one.
+            let later = doctor::blocking(shell, &others).into_iter();
+            let later: Vec<_> =
+                later.map(|(found, _)| Finding { severity: Severity::Warning, ..found }).collect();
+            for finding in host.iter().map(|(found, _)| found).chain(&later) {
+                shell.output.print(&Message::of_finding(finding));
+            }
+            for (name, of) in &damaged {
+                shell.output.print(&unusable(name, of).to_message());
+            }
+            let unread = damaged.iter().map(|_| Ending::Failed(FailureClass::State));
+            let is_broken = is_refused
+                || targets.has_errors
+                || !unmet.is_empty()
+                || host.iter().any(|(found, _)| found.is_wrong());
+            let broken = is_broken.then_some(Ending::Failed(FailureClass::Precondition));
+            let changes =
+                items.iter().filter(|item| item.outlook.changes()).map(|_| Ending::Changed);
+            Ok(changes.chain(unread).chain(broken).collect())
+        })
+    }
 }
 
 /// Marks the items that an obstacle on this host keeps from being actions of a run.

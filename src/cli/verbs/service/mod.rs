@@ -46,29 +46,24 @@ impl VerbArgs for RunArgs {
     }
 
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-        service(self, shell)
-    }
-}
-
-/// Runs until a signal ends it.
-pub(in crate::cli) fn service(args: &RunArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
-    shell.refuse_in_a_hook("run")?;
-    if !shell.inherited.is_empty() {
-        let message = "run opens its port itself and takes no inherited socket";
-        let error = CliError::new(ExitCode::Usage, message);
-        return Err(error.trying_any(&[("certctl timer print --systemd", "with systemd")]));
-    }
-    if shell.files()?.iter().any(|source| matches!(source, Source::Stdin(_))) {
-        let message = "run reads the manifests before each run, and standard input only once";
-        return Err(CliError::new(ExitCode::Usage, message).hinted("name files or folders"));
-    }
-    let program = Program::of(&shell.matches)?;
-    on_one_thread(async {
-        if std::process::id() == 1 {
-            return init::run(&program, args).await;
+        shell.refuse_in_a_hook("run")?;
+        if !shell.inherited.is_empty() {
+            let message = "run opens its port itself and takes no inherited socket";
+            let error = CliError::new(ExitCode::Usage, message);
+            return Err(error.trying_any(&[("certctl timer print --systemd", "with systemd")]));
         }
-        Box::pin(serve(args, program, shell)).await
-    })
+        if shell.files()?.iter().any(|source| matches!(source, Source::Stdin(_))) {
+            let message = "run reads the manifests before each run, and standard input only once";
+            return Err(CliError::new(ExitCode::Usage, message).hinted("name files or folders"));
+        }
+        let program = Program::of(&shell.matches)?;
+        on_one_thread(async {
+            if std::process::id() == 1 {
+                return init::run(&program, self).await;
+            }
+            Box::pin(serve(self, program, shell)).await
+        })
+    }
 }
 
 async fn serve(
