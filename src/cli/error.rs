@@ -36,6 +36,16 @@ impl CliError {
         Self { code, message: message.to_string(), hint: None, is_absence: false }
     }
 
+    /// A wrong command line.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::new(ExitCode::Usage, message)
+    }
+
+    /// A wrong manifest, or a precondition that is not met.
+    pub fn manifest(message: impl fmt::Display) -> Self {
+        Self::new(ExitCode::Manifest, message)
+    }
+
     /// A question that was not answered with yes.
     pub fn unconfirmed() -> Self {
         Self::new(ExitCode::Failed, "not confirmed; nothing was changed")

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::fs::Mode;
 
-use crate::cli::{CliError, ExitCode, Hint};
+use crate::cli::{CliError, Hint};
 use crate::host::rights;
 use crate::trust::{TrustError, Walk};
 
@@ -13,11 +13,10 @@ use crate::trust::{TrustError, Walk};
 pub(super) fn put(folder: &Path, files: &[(&str, &str)]) -> Result<(), CliError> {
     let failed = |error: TrustError| {
         if let TrustError::Io { path, source } = &error {
-            let message = format!("cannot write {}: {source}", path.display());
-            return CliError::new(ExitCode::Manifest, message);
+            return CliError::manifest(format!("cannot write {}: {source}", path.display()));
         }
         let hint = rights::trusted(&error).map(Hint::from);
-        CliError { hint, ..CliError::new(ExitCode::Manifest, &error) }
+        CliError { hint, ..CliError::manifest(&error) }
     };
     let mode = Mode::from_raw_mode(0o755);
     let folder = Walk::trusting_us().made_folder(folder, mode).map_err(failed)?;

@@ -178,7 +178,6 @@ pub(super) fn with_unread(error: CliError, unread: Option<&str>) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::exit::ExitCode;
 
     #[test]
     fn the_folders_of_the_host_are_unread_where_a_user_reads_its_own() {
@@ -252,8 +251,7 @@ mod tests {
 
     #[test]
     fn what_was_not_found_may_be_where_this_user_does_not_read() {
-        let error =
-            || CliError::new(ExitCode::Manifest, "`web` not found").trying("certctl status");
+        let error = || CliError::manifest("`web` not found").trying("certctl status");
         let hint = |error: CliError, unread| with_unread(error, unread).hint.unwrap().to_string();
         assert_eq!(
             hint(error().of_absence(), Some("/etc/certctl")),

@@ -128,7 +128,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
             let Some(message) = synonym::advice(&refusal, &words, &(VERBS.tree)()) else {
                 return refuse(&refusal, &mut output);
             };
-            let error = CliError::new(ExitCode::Usage, message);
+            let error = CliError::usage(message);
             output.print(&error.to_message());
             return error.code;
         }
@@ -172,7 +172,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
         let names = shell.environment.value("LISTEN_FDNAMES").unwrap_or_default();
         let sockets = Inherited::take(&names.to_string_lossy());
-        let sockets = sockets.map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        let sockets = sockets.map_err(|error| CliError::manifest(error))?;
         shell.inherited = Rc::new(sockets);
         match &verb {
             Some(verb) => start(verb, &mut shell),
@@ -220,8 +220,7 @@ fn usable(verb: Option<&Verb>, shell: &mut Shell) -> Result<(), CliError> {
     }
     let path = shell.config.path.clone().unwrap_or_default();
     let errors = count(mistakes.len(), "error");
-    let message = format!("{errors} in {}", path.display());
-    Err(CliError::new(ExitCode::Manifest, message))
+    Err(CliError::manifest(format!("{errors} in {}", path.display())))
 }
 
 /// Certificates and TLS know no time before 1970: the libraries would panic.
@@ -243,7 +242,7 @@ fn refuse_unused(verb: &Verb, shell: &Shell) -> Result<(), CliError> {
     let mut verbs = metrics_verbs();
     let last = verbs.pop().unwrap_or_default();
     let message = format!("--metrics-file is for {} and {last}", verbs.join(", "));
-    Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o prometheus"))
+    Err(CliError::usage(message).trying("certctl status -o prometheus"))
 }
 
 fn start(verb: &Verb, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {

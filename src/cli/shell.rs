@@ -208,7 +208,7 @@ impl Shell {
         }
         if !self.output.can_ask() {
             let message = format!("this needs --yes where there is no terminal: {facts}");
-            return Err(CliError::new(ExitCode::Usage, message).trying_any(lines));
+            return Err(CliError::usage(message).trying_any(lines));
         }
         self.output.talk(Level::Info, facts);
         if self.output.ask(question) { Ok(()) } else { Err(CliError::unconfirmed()) }
@@ -222,6 +222,6 @@ impl Shell {
             "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
             event.display()
         );
-        Err(CliError::new(ExitCode::Usage, message))
+        Err(CliError::usage(message))
     }
 }

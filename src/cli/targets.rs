@@ -5,9 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::cli::environment::Source as Named;
-use crate::cli::{
-    CliError, Directory, ExitCode, Hint, Message, Shell, count, escape, on_one_thread,
-};
+use crate::cli::{CliError, Directory, Hint, Message, Shell, count, escape, on_one_thread};
 use crate::host::rights::{can_be_read, own_group};
 use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;
@@ -152,5 +150,5 @@ pub(crate) fn refused(loaded: &Loaded) -> CliError {
         Some(file) if files.len() == 1 => format!(" in {}", escape(&file.to_string_lossy())),
         Some(_) => format!(" in {}", count(files.len(), "file")),
     };
-    CliError::new(ExitCode::Manifest, format_args!("{found}{place}"))
+    CliError::manifest(format_args!("{found}{place}"))
 }

@@ -12,9 +12,7 @@ use crate::cli::targets::open;
 use crate::cli::verbs::revocations::stays_in;
 use crate::cli::verbs::revoke::file_of_live;
 use crate::cli::verbs::status::verb::write_metrics;
-use crate::cli::{
-    CliError, Ending, ExitCode, Level, Shell, Text, VerbArgs, escape, on_one_thread, short,
-};
+use crate::cli::{CliError, Ending, Level, Shell, Text, VerbArgs, escape, on_one_thread, short};
 use crate::resource::{NamespacedName, Revocation};
 use crate::store::Share;
 use crate::trust::quoted;
@@ -108,9 +106,8 @@ fn named(
     let mut meant = Vec::new();
     for word in &args.names {
         let text = word.to_string_lossy();
-        let target = NameTarget::parse_of(CERTIFICATE, &text).ok_or_else(|| {
-            CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
-        })?;
+        let target = NameTarget::parse_of(CERTIFICATE, &text)
+            .ok_or_else(|| CliError::usage(format_args!("`{text}` is not a valid name")))?;
         let namespace = shell.global.namespace();
         let found = target.find(&names, namespace).map_err(|error| {
             let namespace = target.namespace.as_deref().or(namespace).unwrap_or("default");
@@ -147,7 +144,7 @@ fn refuse_pending(names: &[NamespacedName], workspace: &mut Workspace) -> Result
     };
     let cancel = format!("certctl revoke {one} --cancel");
     let commands = [(&*revoke, note), (&cancel, "leaves it valid")];
-    Err(CliError::new(ExitCode::Manifest, message).trying_any(&commands))
+    Err(CliError::manifest(message).trying_any(&commands))
 }
 
 /// Error for a certificate that was never issued and has only a manifest.
@@ -158,7 +155,7 @@ fn without_state(name: &NamespacedName, workspace: &mut Workspace) -> Option<Cli
         short(name),
         escape(&path.to_string_lossy())
     );
-    Some(CliError::new(ExitCode::Manifest, message).hinted("remove the manifest"))
+    Some(CliError::manifest(message).hinted("remove the manifest"))
 }
 
 /// A certificate with a manifest would be issued again by the next run.
@@ -192,7 +189,7 @@ fn refuse_managed(
         return Ok(());
     }
     let hint = format!("remove the manifest first; or --anyway, and the next certctl issue {then}");
-    Err(CliError::new(ExitCode::Manifest, places.join("\n  ")).hinted(hint))
+    Err(CliError::manifest(places.join("\n  ")).hinted(hint))
 }
 
 /// The files of a certificate that will be deleted: a line for each folder.

@@ -199,7 +199,7 @@ pub(crate) fn only_deploy(task: &mut Task) {
 /// Issues certificates now, without a trigger and despite a backoff.
 pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = Request::names(&args.names)?;
-    let usage = |message: &str| CliError::new(ExitCode::Usage, message);
+    let usage = |message: &str| CliError::usage(message);
     let has_names = !args.names.is_empty();
     let has_selector = shell.global.selector.is_some();
     match (has_names, args.all, has_selector) {
@@ -227,7 +227,7 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
         std::fs::metadata(path).map_err(|error| {
             let path = output::escape(&path.to_string_lossy()).into_owned();
             let message = format!("cannot read {path}: {error}; nothing is renewed");
-            CliError::new(ExitCode::Manifest, message)
+            CliError::manifest(message)
         })?;
     }
     if args.all {
@@ -632,8 +632,7 @@ fn print_empty(
     }
     if empty.len() == request.sources.len() && request.names.is_empty() {
         let names: Vec<String> = empty.into_iter().map(name_of).collect();
-        let message = format!("no Certificate in {}", names.join(", "));
-        return Err(CliError::new(ExitCode::Manifest, message));
+        return Err(CliError::manifest(format!("no Certificate in {}", names.join(", "))));
     }
     Ok(())
 }
@@ -655,7 +654,7 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
             count(known, "certificate")
         ),
     };
-    let error = CliError::new(ExitCode::Manifest, message).of_absence();
+    let error = CliError::manifest(message).of_absence();
     error.trying_any(&[
         ("certctl create", "asks, and writes the first manifests"),
         ("certctl issue FILE", "from a manifest elsewhere"),

@@ -65,7 +65,7 @@ impl VerbArgs for RehearseArgs {
                 return Err(nothing_found(shell, 0).hinted(hint));
             }
             if targets.tasks.is_empty() {
-                return Err(CliError::new(ExitCode::Manifest, "no Certificate to rehearse"));
+                return Err(CliError::manifest("no Certificate to rehearse"));
             }
             let port = match free_port(shell, &targets.tasks)? {
                 Some((socket, port)) => {

@@ -113,7 +113,7 @@ impl VerbArgs for RevokeArgs {
 /// Revokes the live certificate of a name, or the one in a file.
 pub(crate) fn revoke(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     shell.refuse_in_a_hook("revoke")?;
-    let usage = |message: &str| CliError::new(ExitCode::Usage, message);
+    let usage = |message: &str| CliError::usage(message);
     if args.cancel {
         return on_one_thread(cancel(args, shell));
     }
@@ -137,8 +137,7 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliEr
     let found = found.map_err(|error| by_its_file(error, args, &mut workspace, shell));
     let Targets { tasks, secrets, .. } = found?;
     let [task] = tasks.as_slice() else {
-        let message = "to revoke by name, its Certificate and Issuer must exist";
-        return Err(CliError::new(ExitCode::Manifest, message)
+        return Err(CliError::manifest("to revoke by name, its Certificate and Issuer must exist")
             .trying_any(&[("certctl revoke FILE --key KEYFILE", "needs neither")]));
     };
     let certificate = task.certificate.metadata.key();
@@ -224,8 +223,7 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cli
     let known: Vec<_> = workspace.records().iter().map(|(name, _)| name.clone()).collect();
     let word = args.target.to_string_lossy();
     let target = NameTarget::parse_of(CERTIFICATE, &word).ok_or_else(|| {
-        let message = format!("--cancel: `{}` is not a certificate's name", escape(&word));
-        CliError::new(ExitCode::Usage, message)
+        CliError::usage(format!("--cancel: `{}` is not a certificate's name", escape(&word)))
     })?;
     let name = target.find(&known, shell.global.namespace())?;
     workspace.make_writable()?;
@@ -352,7 +350,7 @@ fn ask(args: &RevokeArgs, facts: &str, shell: &mut Shell) -> Result<(), CliError
 /// Revokes the first certificate of a file, at the first of the Issuers' CAs that accepts.
 async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let wrong = |error: &dyn std::fmt::Display| {
-        CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
+        CliError::usage(format_args!("{}: {error}", path.display()))
     };
     let chain = Chain::from_pem(&read(path)?).map_err(|error| {
         // A user's file, not a response of a CA.
@@ -362,9 +360,10 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
         wrong(&error)
     })?;
     let key = match &args.key {
-        Some(path) => Some(PrivateKey::from_pem(&read(path)?).map_err(|error| {
-            CliError::new(ExitCode::Usage, format_args!("{}: {error}", path.display()))
-        })?),
+        Some(path) => Some(
+            PrivateKey::from_pem(&read(path)?)
+                .map_err(|error| CliError::usage(format_args!("{}: {error}", path.display())))?,
+        ),
         None => None,
     };
     let leaf = chain.leaf();
@@ -386,10 +385,8 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
     let mut records = workspace.records().iter();
     let by_name = records.find(|(name, record)| is_live(record) && has_its_issuer(name, record));
     if let Some((name, _)) = by_name {
-        let error = CliError::new(
-            ExitCode::Usage,
-            format_args!("{} is the live certificate of {name}", path.display()),
-        );
+        let error =
+            CliError::usage(format_args!("{} is the live certificate of {name}", path.display()));
         return Err(error.trying(format_args!("certctl revoke {name}")));
     }
     let reason = reason_of(args, args.reason, shell)?;
@@ -493,7 +490,7 @@ fn nobody_revoked(serial: &str, refusals: &[Refusal], has_key: bool) -> CliError
 
 fn read(path: &Path) -> Result<Zeroizing<String>, CliError> {
     let failed = |error: std::io::Error| {
-        CliError::new(ExitCode::Usage, format_args!("cannot read {}: {error}", path.display()))
+        CliError::usage(format_args!("cannot read {}: {error}", path.display()))
     };
     let mut text = Zeroizing::new(String::new());
     let file = std::fs::File::open(path).map_err(failed)?;

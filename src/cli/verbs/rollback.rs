@@ -44,8 +44,7 @@ pub(crate) fn rollback(args: &RollbackArgs, shell: &mut Shell) -> Result<Vec<End
     shell.refuse_in_a_hook("rollback")?;
     let request = Request::names(std::slice::from_ref(&args.name))?;
     if request.names.is_empty() {
-        let message = "rollback needs a certificate: NAME or NAMESPACE/NAME";
-        return Err(CliError::new(ExitCode::Usage, message));
+        return Err(CliError::usage("rollback needs a certificate: NAME or NAMESPACE/NAME"));
     }
     on_one_thread(go_back(args, &request, shell))
 }
@@ -59,7 +58,7 @@ async fn go_back(
     let found = targets(shell, &mut workspace, request)?;
     let [task] = found.tasks.as_slice() else {
         let message = "to roll back, its Certificate and Issuer must exist";
-        return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
+        return Err(CliError::manifest(message).hinted("-f MANIFEST"));
     };
     workspace.make_writable()?;
     let job = Job::new("rollback", found.secrets.clone());
@@ -123,7 +122,7 @@ fn refused(error: BackError) -> CliError {
         | RollbackError::Unknown { certificate, stored, .. }
         | RollbackError::Refused { certificate, stored, .. } => (certificate, stored.as_slice()),
         RollbackError::Nothing { .. } => {
-            return CliError::new(ExitCode::Manifest, error);
+            return CliError::manifest(error);
         }
     };
     let mut message = error.to_string();
@@ -132,7 +131,7 @@ fn refused(error: BackError) -> CliError {
         message.push_str(&line(found));
     }
     let possible = stored.iter().rev().find(|found| found.refusal.is_none() && !found.is_live);
-    let error = CliError::new(ExitCode::Manifest, message);
+    let error = CliError::manifest(message);
     match possible {
         Some(found) => {
             error.trying(format_args!("certctl rollback {certificate} --to {}", found.revision))

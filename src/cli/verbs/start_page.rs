@@ -12,7 +12,7 @@ use crate::cli::verbs::last_run;
 use crate::cli::verbs::status::Overview;
 use crate::cli::verbs::status::verb::places;
 use crate::cli::{
-    CliError, Ending, ExitCode, Format, Hint, Message, Paint, Scene, Shell, folders, on_one_thread,
+    CliError, Ending, Format, Hint, Message, Paint, Scene, Shell, folders, on_one_thread,
 };
 use crate::engine::Task;
 use crate::engine::ports::StoreError;
@@ -25,7 +25,7 @@ use crate::workspace::{Depth, Request, Settings, Targets, Workspace};
 pub(in crate::cli) fn start_page(shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if shell.global.format() != Format::Text {
         let message = "the start page is plain text: -o needs a verb";
-        return Err(CliError::new(ExitCode::Usage, message).trying("certctl status -o json"));
+        return Err(CliError::usage(message).trying("certctl status -o json"));
     }
     let settings = shell.settings()?;
     let scene = shell.scene();

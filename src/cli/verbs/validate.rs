@@ -10,8 +10,8 @@ use crate::cli::render::output;
 use crate::cli::targets::{recorded, refused, request, show};
 use crate::cli::verbs::doctor;
 use crate::cli::{
-    CliError, Ending, ExitCode, Format, Items, Level, SYSTEM_CONFIG, Shell, Text, VerbArgs, count,
-    document, folders, on_one_thread,
+    CliError, Ending, Format, Items, Level, SYSTEM_CONFIG, Shell, Text, VerbArgs, count, document,
+    folders, on_one_thread,
 };
 use crate::host::rights::can_be_listed;
 use crate::manifest::{self, Conflict, Loaded, Manifests, Source};
@@ -128,7 +128,7 @@ fn nothing_there(
         let host = doctor::of_host(shell, &Loaded::default())?;
         doctor::add(shell, &host)?;
     }
-    Err(CliError::new(ExitCode::Manifest, message)
+    Err(CliError::manifest(message)
         .of_absence()
         .trying_any(&[("certctl validate FILE", "or put manifests into that directory")]))
 }
@@ -156,8 +156,7 @@ fn report(
     valid?;
     let wrong = host.iter().filter(|finding| finding.is_wrong()).count();
     if wrong > 0 {
-        let message = format!("{} of this host failed", count(wrong, "check"));
-        return Err(CliError::new(ExitCode::Manifest, message));
+        return Err(CliError::manifest(format!("{} of this host failed", count(wrong, "check"))));
     }
     Ok(Vec::new())
 }
@@ -173,8 +172,7 @@ fn judged(
         return Err(refused(loaded));
     }
     if loaded.files.is_empty() {
-        let message = format!("no manifest found in {}", places.join(", "));
-        return Err(CliError::new(ExitCode::Manifest, message)
+        return Err(CliError::manifest(format!("no manifest found in {}", places.join(", ")))
             .trying_any(&[("certctl validate FILE", "manifests end in .yaml, .yml or .json")]));
     }
     let (_, warnings) = manifest::count(&loaded.diagnostics);

@@ -11,9 +11,7 @@ use serde::Serialize;
 use crate::cli::environment::EnvironmentError;
 use crate::cli::render::text::behind;
 use crate::cli::setting::{Setting, settings};
-use crate::cli::{
-    CliError, Directory, Ending, ExitCode, Format, Shell, VerbArgs, document, escape,
-};
+use crate::cli::{CliError, Directory, Ending, Format, Shell, VerbArgs, document, escape};
 use crate::manifest::Diagnostic;
 use crate::solver::dns01;
 
@@ -55,8 +53,7 @@ fn render(args: &VersionArgs, shell: &Shell) -> Result<String, CliError> {
             Ok(document::text(&VersionDocument::of(shell), format)?)
         }
         Format::Name | Format::Prometheus => {
-            Err(CliError::new(ExitCode::Usage, "version has no such format")
-                .trying("certctl version --short"))
+            Err(CliError::usage("version has no such format").trying("certctl version --short"))
         }
     }
 }

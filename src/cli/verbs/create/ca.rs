@@ -11,7 +11,7 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::SignedDuration;
 
 use super::place::{Placed, check, loaded_with, scalar};
-use crate::cli::{CliError, ExitCode, Shell, escape, on_one_thread};
+use crate::cli::{CliError, Shell, escape, on_one_thread};
 use crate::resource::{ChallengeType, DnsName, Identifier, Issuer, IssuerKind, pick_solver};
 use crate::workspace::check::{Directory, NoDirectory, ServerTls, directory_of_ca};
 
@@ -41,7 +41,7 @@ pub(super) fn chosen(
             let names: Vec<&str> = known.iter().map(|one| one.metadata.name.as_str()).collect();
             let message = format!("which Issuer? The manifests have {}", escape(&names.join(", ")));
             let hint = format!("add --issuer {}", names.join(" or --issuer "));
-            Err(CliError::new(ExitCode::Usage, message).hinted(escape(&hint)))
+            Err(CliError::usage(message).hinted(escape(&hint)))
         }
     }
 }
@@ -106,14 +106,14 @@ fn of_server(server: &str, ca_bundle: Option<&Path>) -> Result<Issuer, CliError>
         scalar(server)
     );
     let issuer = check(&text)?.issuers.into_iter().next();
-    issuer.ok_or_else(|| CliError::new(ExitCode::Usage, "the CA's URL makes no Issuer"))
+    issuer.ok_or_else(|| CliError::usage("the CA's URL makes no Issuer"))
 }
 
 pub(super) fn read_bundle(path: &Path) -> Result<Vec<u8>, CliError> {
     let named = escape(&path.to_string_lossy()).into_owned();
     let failed = |error| {
         let text = format_args!("cannot read {named}: {error}; nothing was written");
-        CliError::new(ExitCode::Usage, text).hinted("a PEM file with the root of the CA's server")
+        CliError::usage(text).hinted("a PEM file with the root of the CA's server")
     };
     let mut pem = Vec::new();
     let file = File::open(path).map_err(failed)?;

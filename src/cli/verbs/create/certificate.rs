@@ -12,7 +12,7 @@ use super::template::filled;
 use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::install_example;
-use crate::cli::{CliError, Ending, ExitCode, Hint, Level, Message, Shell, escape, owner, short};
+use crate::cli::{CliError, Ending, Hint, Level, Message, Shell, escape, owner, short};
 use crate::engine::inputs::names_of;
 use crate::engine::precondition::of_output;
 use crate::manifest::{Loaded, is_component};
@@ -75,11 +75,11 @@ pub(super) fn certificate(
     shell: &mut Shell,
 ) -> Result<Vec<Ending>, CliError> {
     if let Some(message) = args.names.iter().find_map(|name| refusal_of(name)) {
-        return Err(CliError::new(ExitCode::Usage, message));
+        return Err(CliError::usage(message));
     }
     let placed = placed(args, shell)?;
     if let Some(why) = args.reload.as_deref().and_then(no_program) {
-        let error = CliError::new(ExitCode::Usage, format!("--reload: {why}"));
+        let error = CliError::usage(format!("--reload: {why}"));
         return Err(error.trying("certctl help hooks"));
     }
     let (name, kind) = chosen(&issuers(&placed, shell), args.issuer.as_deref())?;
@@ -93,7 +93,7 @@ pub(super) fn certificate(
         let folder = escape(&folder.to_string_lossy()).into_owned();
         let message = format!("--webroot {folder}: {why}; nothing was written");
         let hint = "--webroot, with the folder that the web server serves as /";
-        return Err(CliError::new(ExitCode::Manifest, message).hinted(hint));
+        return Err(CliError::manifest(message).hinted(hint));
     }
     let loaded = beside(&[&file], shell)?;
     file.write(shell)?;

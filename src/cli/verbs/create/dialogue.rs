@@ -26,7 +26,7 @@ use super::place::{File, Placed, beside, check, folder_of, meant_instead, missin
 use crate::cli::ask::{Asker, path_of};
 use crate::cli::verbs::check::{Tried, trials};
 use crate::cli::verbs::doctor;
-use crate::cli::{CliError, ExitCode, Shell, folders, on_one_thread, owner};
+use crate::cli::{CliError, Shell, folders, on_one_thread, owner};
 use crate::engine::{examples, programs_in};
 use crate::host::rights::{closed_to, user_name};
 use crate::resource::{Issuer, Settings, host_of, lets_encrypt, readable_terms};
@@ -36,7 +36,7 @@ use crate::workspace::check::{ListenError, Port, PortError, WebServer, is_of_thi
 pub(super) fn ask(into: Option<&Path>, shell: &mut Shell) -> Result<Draft, CliError> {
     if !shell.output.can_ask() {
         let message = "create asks on a terminal only; elsewhere, name what to create";
-        return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
+        return Err(CliError::usage(message).trying_any(&[
             ("certctl create issuer letsencrypt", ""),
             ("certctl create certificate DNSNAME", ""),
         ]));

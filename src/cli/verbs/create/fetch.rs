@@ -34,7 +34,7 @@ pub(super) async fn fetch(
     let Some(task) = workspace.one_off_task(&one_off, &targets).await? else {
         let issuer = &one_off.spec.issuer_ref;
         let message = format!("{} {} is not in any manifest", issuer.kind, issuer.name);
-        return Err(CliError::new(ExitCode::Manifest, message).hinted("-f MANIFEST"));
+        return Err(CliError::manifest(message).hinted("-f MANIFEST"));
     };
     workspace.make_writable()?;
     let job = || Job::new("create", targets.secrets.clone());

@@ -41,8 +41,7 @@ impl Files {
         let key = or_named(&args.output_key_file, "key");
         let certificate = or_named(&args.output_certificate_file, "crt");
         if args.fetch_certificate && key == certificate {
-            let message = "key and certificate need different files";
-            return Err(CliError::new(ExitCode::Usage, message));
+            return Err(CliError::usage("key and certificate need different files"));
         }
         let certificate_too = Some(&certificate).filter(|_| args.fetch_certificate);
         for path in [Some(&key), certificate_too].into_iter().flatten() {
@@ -82,6 +81,5 @@ fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
 
 fn is_there(path: &Path) -> CliError {
     let message = format!("{} already exists; certctl does not overwrite it", path.display());
-    CliError::new(ExitCode::Manifest, message)
-        .hinted("--output-key-file, --output-certificate-file")
+    CliError::manifest(message).hinted("--output-key-file, --output-certificate-file")
 }

@@ -13,7 +13,7 @@ use super::place::{File, Placed, say_next, scalar};
 use super::template::filled;
 use crate::cli::verbs::doctor;
 use crate::cli::words::fix::sudo_on_own;
-use crate::cli::{CliError, Ending, ExitCode, Hint, Message, Shell, escape};
+use crate::cli::{CliError, Ending, Hint, Message, Shell, escape};
 use crate::pki::Bundle;
 use crate::resource::Issuer;
 use crate::resource::lets_encrypt::{PRODUCTION, STAGING};
@@ -90,7 +90,7 @@ pub(super) fn issuer(args: &CreateIssuerArgs, shell: &mut Shell) -> Result<Vec<E
 /// Refuses the Issuer of another CA that cannot work as it is; warns where the CA does not answer.
 fn reach(server: &str, args: &CreateIssuerArgs, shell: &mut Shell) -> Result<(), CliError> {
     let refused = |why: String, hint: &str| {
-        let error = CliError::new(ExitCode::Manifest, format!("{why}; nothing was written"));
+        let error = CliError::manifest(format!("{why}; nothing was written"));
         Err(error.hinted(hint))
     };
     match requested(server, args.ca_bundle.as_deref()) {
@@ -163,7 +163,7 @@ fn server(args: &CreateIssuerArgs) -> Result<&str, CliError> {
             let message = format!("`{name}` is not the name of a known CA");
             let hint = "name it letsencrypt or letsencrypt-staging, or give the URL of the CA's \
                         directory: --server URL";
-            Err(CliError::new(ExitCode::Usage, message).hinted(hint))
+            Err(CliError::usage(message).hinted(hint))
         }
     }
 }

@@ -89,8 +89,7 @@ impl VerbArgs for CreateArgs {
 
 fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     if args.into.is_some() && args.verb.is_some() {
-        let message = "use --into with `create issuer` or `create certificate`";
-        return Err(CliError::new(ExitCode::Usage, message));
+        return Err(CliError::usage("use --into with `create issuer` or `create certificate`"));
     }
     let args = match &args.verb {
         None => return finish::finish(&dialogue::ask(args.into.as_deref(), shell)?, shell),
@@ -99,8 +98,7 @@ fn create(args: &CreateArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError>
         Some(CreateVerb::CertificateRequest(args)) => args,
     };
     if !is_dns_subdomain(&args.name) {
-        let message = format!("`{}` is not a name", args.name);
-        return Err(CliError::new(ExitCode::Usage, message));
+        return Err(CliError::usage(format!("`{}` is not a name", args.name)));
     }
     let files = Files::of(args)?;
     let (certificate, loaded) = certificate_of(args, shell)?;
@@ -129,10 +127,11 @@ fn certificate_of(
     }
     match loaded.certificates.as_slice() {
         [one] => Ok((Certificate::clone(one), loaded)),
-        several => Err(CliError::new(
-            ExitCode::Manifest,
-            format_args!("{} has {} Certificates, expected one", path.display(), several.len()),
-        )),
+        several => Err(CliError::manifest(format_args!(
+            "{} has {} Certificates, expected one",
+            path.display(),
+            several.len()
+        ))),
     }
 }
 
@@ -147,16 +146,14 @@ fn request(
     match format {
         Format::Text | Format::Wide | Format::Json | Format::Yaml => {}
         Format::Name | Format::Prometheus => {
-            let message = "create certificaterequest has -o json and -o yaml";
-            return Err(CliError::new(ExitCode::Usage, message));
+            return Err(CliError::usage("create certificaterequest has -o json and -o yaml"));
         }
     }
     let failed = |error: &dyn std::fmt::Display| CliError::new(ExitCode::Failed, error);
     let spec = &certificate.spec;
     let (algorithm, size) = spec.key_parameters();
     let key = pki::PrivateKey::generate(algorithm, size).map_err(|error| failed(&error))?;
-    let csr =
-        pki::build_csr(spec, &key).map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+    let csr = pki::build_csr(spec, &key).map_err(|error| CliError::manifest(error))?;
     let own = &certificate.metadata;
     let request = CertificateRequest {
         metadata: Metadata { name: args.name.clone(), ..own.clone() },

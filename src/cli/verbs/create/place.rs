@@ -54,13 +54,12 @@ impl Placed {
             let message = format!("`{}` is not a valid object name", escape(name));
             let hint =
                 "lower-case letters, digits, `-` and `.`, such as --name web; a URL: --server URL";
-            return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+            return Err(CliError::usage(message).hinted(hint));
         }
         match shell.global.format() {
             Format::Text | Format::Yaml => {}
             Format::Wide | Format::Json | Format::Name | Format::Prometheus => {
-                let message = format!("create {kind} writes YAML, with comments");
-                return Err(CliError::new(ExitCode::Usage, message));
+                return Err(CliError::usage(format!("create {kind} writes YAML, with comments")));
             }
         }
         Ok(Self {
@@ -195,7 +194,7 @@ impl File {
         let walk = Walk::trusting_us().up_to_the_end();
         let there = absolute(folder).map_err(|_| missing(folder))?;
         walk.folder(&there).map_err(|error| {
-            let refused = CliError::new(ExitCode::Manifest, &error);
+            let refused = CliError::manifest(&error);
             CliError { hint: rights::trusted(&error).map(Hint::from), ..refused }
         })?;
         match atomic::write_once(&self.placed.path(), self.text.as_bytes(), 0o644) {
@@ -230,8 +229,7 @@ pub(super) fn beside(files: &[&File], shell: &mut Shell) -> Result<Loaded, CliEr
         let hint = found.suggestion.clone().map(|one| format!("did you mean `{one}`?"));
         let hint = hint.or_else(|| fix::help(found));
         if found.is_error() || AS_ERRORS.contains(&found.code) {
-            let error =
-                CliError::new(ExitCode::Manifest, format!("{message}; nothing was written"));
+            let error = CliError::manifest(format!("{message}; nothing was written"));
             return Err(hint.map_or(error.clone(), |hint| error.hinted(hint)));
         }
         shell.output.print(&Message::advice(&message, hint.map(Hint::Text).as_ref()));
@@ -270,14 +268,14 @@ fn exists(placed: &Placed) -> CliError {
         "issuer" => "name the issuer differently",
         _ => "choose another --name",
     };
-    CliError::new(ExitCode::Manifest, message)
+    CliError::manifest(message)
         .hinted(format_args!("edit that file (--print prints a new one); or {other}"))
 }
 
 /// Error for a missing folder.
 pub(super) fn missing(folder: &Path) -> CliError {
     let shown = escape(&folder.to_string_lossy()).into_owned();
-    let error = CliError::new(ExitCode::Manifest, format_args!("{shown} does not exist"));
+    let error = CliError::manifest(format_args!("{shown} does not exist"));
     let make = || format!("{}mkdir -p {}", sudo_on_own(), quoted(folder));
     let meant = meant_instead(folder).map(|meant| format!("--into {}", quoted(&meant)));
     error.hinted(meant.unwrap_or_else(make))
@@ -312,8 +310,7 @@ pub(super) fn check(text: &str) -> Result<Loaded, CliError> {
     let mut errors = loaded.diagnostics.iter().filter(|found| found.is_error());
     let Some(error) = errors.next() else { return Ok(loaded) };
     let place = if error.field.is_empty() { "" } else { ": " };
-    let message = format!("{}{place}{}", error.field, error.message);
-    Err(CliError::new(ExitCode::Usage, message))
+    Err(CliError::usage(format!("{}{place}{}", error.field, error.message)))
 }
 
 /// A text as a scalar of YAML that is read as this text: in quotes where it could be something

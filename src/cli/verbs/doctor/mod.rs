@@ -22,7 +22,7 @@ use clap::Args;
 use crate::cli::signal::cleaned_up_at_signal;
 use crate::cli::verbs::check::{format_of, known};
 use crate::cli::{
-    CliError, Ending, ExitCode, Format, Items, Message, Scene, Shell, VerbArgs, document, folders,
+    CliError, Ending, Format, Items, Message, Scene, Shell, VerbArgs, document, folders,
     on_one_thread,
 };
 use crate::engine::Task;
@@ -60,10 +60,7 @@ impl VerbArgs for DoctorArgs {
         let config = shell.environment.config_dir(shell.global.config_dir.as_deref())?;
         if folders::unread(shell).is_some() && !config.path.exists() {
             let message = "this user has no manifests";
-            return Err(CliError {
-                is_absence: true,
-                ..CliError::new(ExitCode::Manifest, message)
-            });
+            return Err(CliError { is_absence: true, ..CliError::manifest(message) });
         }
         on_one_thread(async {
             let known = known(shell, false).await?;

@@ -11,7 +11,7 @@ use clap::{Args, Command};
 
 use crate::cli::render::text::USUAL;
 use crate::cli::terminal::columns_of_stdout;
-use crate::cli::{CliError, Ending, ExitCode, Shell, VerbArgs};
+use crate::cli::{CliError, Ending, Shell, VerbArgs};
 use crate::manifest::nearest_by;
 use topic::{TOPICS, Topic};
 
@@ -75,7 +75,7 @@ fn of_verb(tree: &mut Command, words: &[String]) -> Result<StyledStr, CliError> 
 
 /// The error of a word that names no verb and no topic.
 fn unknown(line: &str, word: &str, names: &[String]) -> CliError {
-    let error = CliError::new(ExitCode::Usage, format_args!("no help for `{word}`"));
+    let error = CliError::usage(format_args!("no help for `{word}`"));
     match nearest_by(word, names.iter(), |name| name) {
         Some(name) => error.hinted(format_args!("did you mean `{line} {name}`?")),
         // The first word may be meant as a topic.

@@ -22,7 +22,7 @@ use rustls::RootCertStore;
 use crate::cli::targets::{known_names, open, targets};
 use crate::cli::words::fix::sudo_on_own;
 use crate::cli::{
-    CliError, Ending, ExitCode, Format, Level, Shell, Text, VerbArgs, document, escape, folders,
+    CliError, Ending, Format, Level, Shell, Text, VerbArgs, document, escape, folders,
     on_one_thread, short,
 };
 use crate::engine::ports::{Clock as _, SystemClock};
@@ -60,10 +60,7 @@ impl VerbArgs for InspectArgs {
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         let format = shell.global.format();
         if format == Format::Prometheus {
-            return Err(CliError::new(
-                ExitCode::Usage,
-                "-o prometheus is for status, not for inspect",
-            ));
+            return Err(CliError::usage("-o prometheus is for status, not for inspect"));
         }
         // A word that is a path is one also where the state cannot say whether it is a name.
         let known = known_names(shell, &self.words).unwrap_or_else(|error| {
@@ -75,13 +72,13 @@ impl VerbArgs for InspectArgs {
             let place = || path.to_string_lossy().into_owned();
             roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
         });
-        let roots = roots.transpose().map_err(|error| CliError::new(ExitCode::Manifest, error))?;
+        let roots = roots.transpose().map_err(|error| CliError::manifest(error))?;
         if self.offline
             && let Source::Server { host, port } = &source
         {
             let message = format!("--offline excludes the server {host}:{port}");
             let hint = "the same command without --offline";
-            return Err(CliError::new(ExitCode::Usage, message).hinted(hint));
+            return Err(CliError::usage(message).hinted(hint));
         }
         on_one_thread(async {
             let now = SystemClock.now();
@@ -156,7 +153,7 @@ async fn report_of(
 ) -> Result<Report, CliError> {
     let roots = Roots::read(subject.ca_bundle.as_deref(), of_file);
     let report = Box::pin(Report::make(subject, &roots, network, now)).await;
-    report.map_err(|error| CliError::new(ExitCode::Manifest, error))
+    report.map_err(|error| CliError::manifest(error))
 }
 
 /// Fault of the server at a host that is to present a certificate of the state.

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::cli::{CliError, ExitCode, escape};
+use crate::cli::{CliError, escape};
 use crate::resource::NamespacedName;
 use crate::workspace::OwnersError;
 use crate::workspace::inspect::{InspectError, Source, Unreadable};
@@ -20,14 +20,15 @@ pub(super) fn source(words: &[OsString], known: &[NamespacedName]) -> Result<Sou
         [word] => (secret(word), word),
         [kind, word] if kind == "secret" => (true, word),
         _ => {
-            return Err(CliError::new(ExitCode::Usage, "inspect takes one argument")
-                .trying("certctl inspect secret NAME"));
+            return Err(
+                CliError::usage("inspect takes one argument").trying("certctl inspect secret NAME")
+            );
         }
     };
     if is_secret {
         let text = word.to_string_lossy();
         let name = NameTarget::parse_of(&["secret"], &text).ok_or_else(|| {
-            CliError::new(ExitCode::Usage, format_args!("`{}` is not a valid name", escape(&text)))
+            CliError::usage(format_args!("`{}` is not a valid name", escape(&text)))
         })?;
         return Ok(Source::Name { name, is_secret });
     }
@@ -72,7 +73,7 @@ pub(super) fn refused(error: InspectError, source: &Source) -> CliError {
                 Source::File(_) | Source::Stdin | Source::Server { .. } => &secret.name,
             };
             let line = format!("certctl status {name}");
-            CliError::new(ExitCode::Manifest, error).trying(line)
+            CliError::manifest(error).trying(line)
         }
         InspectError::Unreadable { place, why } => unreadable(&place, &why, source),
     }
@@ -80,7 +81,7 @@ pub(super) fn refused(error: InspectError, source: &Source) -> CliError {
 
 fn unreadable(place: &str, why: &Unreadable, source: &Source) -> CliError {
     let message = format!("cannot read `{}`: {}", escape(place), escape(&why.to_string()));
-    let error = CliError::new(ExitCode::Manifest, message);
+    let error = CliError::manifest(message);
     match (why, source) {
         (Unreadable::KeyAlone, _) => {
             let file = crate::trust::quoted(Path::new(place));

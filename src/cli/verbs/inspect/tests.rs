@@ -1,6 +1,7 @@
 use rcgen::DnType;
 
 use super::*;
+use crate::cli::ExitCode;
 use crate::pki::test_ca::{Ca, leaf_with_urls};
 use crate::pki::{CertificateDetails, PrivateKey};
 use crate::resource::{CertificateSpec, KeyAlgorithm};

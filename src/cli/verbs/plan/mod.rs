@@ -44,7 +44,7 @@ pub struct PlanArgs {
 impl VerbArgs for PlanArgs {
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         if shell.global.format() == Format::Prometheus {
-            let error = CliError::new(ExitCode::Usage, "plan does not support this format");
+            let error = CliError::usage("plan does not support this format");
             return Err(error.hinted("-o json"));
         }
         let request = request(shell, &self.targets)?;

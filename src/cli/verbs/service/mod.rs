@@ -49,12 +49,12 @@ impl VerbArgs for RunArgs {
         shell.refuse_in_a_hook("run")?;
         if !shell.inherited.is_empty() {
             let message = "run opens its port itself and takes no inherited socket";
-            let error = CliError::new(ExitCode::Usage, message);
+            let error = CliError::usage(message);
             return Err(error.trying_any(&[("certctl timer print --systemd", "with systemd")]));
         }
         if shell.files()?.iter().any(|source| matches!(source, Source::Stdin(_))) {
             let message = "run reads the manifests before each run, and standard input only once";
-            return Err(CliError::new(ExitCode::Usage, message).hinted("name files or folders"));
+            return Err(CliError::usage(message).hinted("name files or folders"));
         }
         let program = Program::of(&shell.matches)?;
         on_one_thread(async {
@@ -119,8 +119,7 @@ fn bind(
     record: &Arc<Record>,
 ) -> Result<Server, CliError> {
     Server::bind(endpoint, Arc::clone(program), Arc::clone(record)).map_err(|error| {
-        let message = format!("--serve {}: {error}", escape(&endpoint.to_string()));
-        CliError::new(ExitCode::Manifest, message)
+        CliError::manifest(format!("--serve {}: {error}", escape(&endpoint.to_string())))
     })
 }
 

@@ -13,8 +13,8 @@ use crate::workspace::view::CertificateView;
 
 /// The whole page; `wide` shows the keys of challenges and every event.
 pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Scene) -> Text {
-    let mut page = Page::default();
-    page.text.whole(&head(view, host, scene));
+    let mut page = Page::whole(scene.columns());
+    head(&mut page, view, host, scene);
     if view.is_issuing() && view.order().is_some() {
         page.list("Waiting for", &waits_for(view, view.outlook.state != State::Waiting));
     }
@@ -35,17 +35,9 @@ pub(super) fn detail(view: &CertificateView, host: &Host, wide: bool, scene: &Sc
     issuance::request(&mut page, view, scene);
     issuance::order(&mut page, view, scene);
     issuance::challenges(&mut page, view, wide);
-    let owed = owed(view);
-    if !owed.is_empty() {
-        page.list("Clean-up owed", &owed);
-    }
-    let revocations = revocations(view, scene);
-    if !revocations.is_empty() {
-        page.list("Revocations", &revocations);
-    }
-    if !view.strays.is_empty() {
-        page.list("Unknown files in the state, ignored", &view.strays);
-    }
+    page.list("Clean-up owed", &owed(view));
+    page.list("Revocations", &revocations(view, scene));
+    page.list("Unknown files in the state, ignored", &view.strays);
     page.text
 }
 

@@ -21,7 +21,7 @@ pub(crate) mod verb;
 
 use crate::cli::render::document::{Listed, Object};
 use crate::cli::render::table::Row;
-use crate::cli::{CliError, ExitCode, Format, Scene};
+use crate::cli::{CliError, Format, Scene};
 use crate::manifest::nearest_by;
 use crate::resource::NamespacedName;
 use crate::workspace::target::NameTarget;
@@ -137,11 +137,12 @@ impl<'s> Listing<'s> {
         match &mut self.body {
             Body::Summaries => {
                 let name = self.has_names.then_some(&view.key);
-                return Ok(between.to_owned() + &summary::summary(view, name, &self.host, scene));
+                let page = summary::summary(view, name, &self.host, scene);
+                return Ok(between.to_owned() + &page.lines(scene.color, scene.columns()));
             }
             Body::Pages => {
                 let page = detail::detail(view, &self.host, wide, scene);
-                return Ok(between.to_owned() + &page.lines(false, scene.columns()));
+                return Ok(between.to_owned() + &page.lines(scene.color, scene.columns()));
             }
             Body::Table(table) => table.add(view, scene),
             Body::Metrics(metrics) => metrics.add(view),
@@ -200,7 +201,7 @@ impl<'s> ObjectListing<'s> {
             Format::Prometheus => {
                 let kind = noun.kind();
                 let message = format!("-o prometheus is for certificates, not for kind {kind}");
-                let error = CliError::new(ExitCode::Usage, message);
+                let error = CliError::usage(message);
                 return Err(error.trying("certctl status -o prometheus"));
             }
         };
@@ -268,7 +269,7 @@ fn all_found(noun: Noun, names: &[NameTarget], found: &[(String, String)]) -> Re
             let message = format!("{} `{}` not found{meant}", noun.kind(), missing.name);
             let name = similar.map(|name| format!(" {name}")).unwrap_or_default();
             let command = format!("certctl status {}{name}", noun.kind().to_lowercase());
-            Err(CliError::new(ExitCode::Manifest, message).trying(command))
+            Err(CliError::manifest(message).trying(command))
         }
         None => Ok(()),
     }

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::cli::ExitCode;
 use crate::cli::render::document;
 use crate::cli::words::fix;
 use crate::cli::words::next;
@@ -118,7 +119,7 @@ fn a_pending_revocation_is_in_the_summary() {
     let mut view = revoked();
     view.record.as_mut().unwrap().revocations[0].revoked_at = None;
     let scene = scene(Format::Text);
-    let page = summary::summary(&view, None, &Host::default(), &scene);
+    let page = summary::summary(&view, None, &Host::default(), &scene).to_string();
     let line = page.lines().find(|line| line.starts_with("Revocation:")).unwrap();
     let expected = "Revocation:   of serial 04d2 (keyCompromise), pending since ";
     assert!(line.starts_with(expected), "{line}");
@@ -150,7 +151,7 @@ fn both_pages_say_that_no_automatic_run_came_where_one_is_awaited() {
         let host = Host { missed_run, ..Host::default() };
         let view = &planned(view, scene.now);
         let pages = [
-            summary::summary(view, None, &host, &scene),
+            summary::summary(view, None, &host, &scene).to_string(),
             detail::detail(view, &host, false, &scene).to_string(),
         ];
         pages.map(|page| {
@@ -173,7 +174,7 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let blocked = Blocked { fact, place: None, fix: None, certificates, is_of_deployment: false };
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
-        let page = summary::summary(&view, None, &host, &scene);
+        let page = summary::summary(&view, None, &host, &scene).to_string();
         page.split_whitespace().collect::<Vec<_>>().join(" ").contains("(this no longer holds): ")
     };
     assert_eq!([is_over(Vec::new()), is_over(vec![blocked])], [true, false]);

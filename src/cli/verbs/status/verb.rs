@@ -82,7 +82,7 @@ fn show_all(
     for word in words {
         let text = word.to_string_lossy();
         names.push(NameTarget::parse_of(noun.kinds(), &text).ok_or_else(|| {
-            CliError::new(ExitCode::Usage, format_args!("`{text}` is not a valid name"))
+            CliError::usage(format_args!("`{text}` is not a valid name"))
                 .trying_any(&[("certctl status -f FILE", "the objects of a file")])
         })?);
     }
@@ -232,7 +232,7 @@ const MOST_HELD: usize = 64 << 10;
 fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
     let config = shell.environment.config_dir(shell.global.config_dir.as_deref()).ok()?;
     if folders::unread(shell).is_some() {
-        return Some(CliError::new(ExitCode::Manifest, nothing(settings)).of_absence());
+        return Some(CliError::manifest(nothing(settings)).of_absence());
     }
     let is_named = matches!(config.source, Source::Flag(_) | Source::Variable(_));
     if !is_named || !is_gone(&config.path) {
@@ -241,7 +241,7 @@ fn unread(shell: &Shell, settings: &Settings) -> Option<CliError> {
     let path = config.path.to_string_lossy();
     let message = format!("there is no config directory {}", escape(&path));
     Some(
-        CliError::new(ExitCode::Manifest, message).trying_any(&[
+        CliError::manifest(message).trying_any(&[
             ("certctl status --config-dir FOLDER", ""),
             ("certctl create", "to begin"),
         ]),

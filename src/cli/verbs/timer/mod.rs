@@ -224,7 +224,7 @@ fn carried(shell: &Shell) -> Result<Vec<Flag>, CliError> {
 
 fn flag_of(name: String, word: &OsStr) -> Result<Flag, CliError> {
     let refused = |why: &str| {
-        let error = CliError::new(ExitCode::Usage, format_args!("--{name}: {why}"));
+        let error = CliError::usage(format_args!("--{name}: {why}"));
         error.hinted("leave it out here, and set it in config.toml")
     };
     let mut word = word.to_str().unwrap_or_default().to_owned();
