@@ -95,6 +95,7 @@ mod tests {
             "certctl check alerts",
             "certctl check dns www.example.com",
             "certctl check http www.example.com",
+            "certctl check tls-alpn www.example.com",
         ];
         assert_eq!(lines, expected);
     }

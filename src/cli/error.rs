@@ -14,7 +14,7 @@ use crate::engine::ports::StoreError;
 use crate::host::rights;
 use crate::resource::NamespacedName;
 use crate::trust::quoted;
-use crate::workspace::check::HttpCheckError;
+use crate::workspace::check::ServedCheckError;
 use crate::workspace::target::TargetError;
 use crate::workspace::{OwnersError, RequestError, RunError};
 
@@ -204,15 +204,16 @@ impl From<RequestError> for CliError {
     }
 }
 
-impl From<HttpCheckError> for CliError {
-    fn from(error: HttpCheckError) -> Self {
+impl From<ServedCheckError> for CliError {
+    fn from(error: ServedCheckError) -> Self {
         let code = match error {
-            HttpCheckError::Run(error) => return error.into(),
-            HttpCheckError::Scratch(_) => ExitCode::State,
-            HttpCheckError::Tokens(_)
-            | HttpCheckError::Random
-            | HttpCheckError::Token(_)
-            | HttpCheckError::Webroot(_) => ExitCode::Failed,
+            ServedCheckError::Run(error) => return error.into(),
+            ServedCheckError::Scratch(_) => ExitCode::State,
+            ServedCheckError::Tokens(_)
+            | ServedCheckError::Answered
+            | ServedCheckError::Random
+            | ServedCheckError::Token(_)
+            | ServedCheckError::Webroot(_) => ExitCode::Failed,
         };
         Self::new(code, error)
     }

@@ -55,7 +55,7 @@ use parse::{Parsed, parse};
 use render::document::Object;
 use result::Results;
 use verbs::account::{AccountDocument, ThumbprintDocument};
-use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument};
+use verbs::check::{AcmeItem, AlertsDocument, DnsDocument, HttpDocument, TlsAlpnDocument};
 use verbs::doctor::page::Item as HostItem;
 use verbs::status::objects::{
     CertificateObject, ChallengeObject, ClusterIssuerObject, IssuerKinds, IssuerObject,
@@ -95,6 +95,7 @@ verbs::schema::output::documents! {
     OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
+    OURS "TlsAlpnCheck", "`check tls-alpn`.": TlsAlpnDocument<'_>;
     OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, HostItem<'_>>;
     OURS "Error", "Any verb that ends in an error.": ErrorDocument<'_>;
     OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;

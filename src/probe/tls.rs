@@ -44,16 +44,19 @@ pub async fn check_tlsalpn01(
 
 /// The report of a certificate that this host shows, with the commonest cause of a failure: the name
 /// leads elsewhere; or, which no wait ends, another program of this host has the port, or does not
-/// forward to these listeners of the Certificate.
+/// forward to these listeners.
 pub fn handshake_explained_by_host(
     report: TlsAlpn01Report,
-    listeners: &[String],
+    listeners: &[SocketAddr],
 ) -> TlsAlpn01Report {
     let own = report.wrong_servers().find(|server| is_of_this_host(server.ip()));
-    match own {
-        Some(server) if listeners.is_empty() => return report.of_another_program(server),
-        Some(server) => return report.not_forwarded(listeners, server),
-        None => {}
+    if let Some(server) = own {
+        let has_its_port = listeners.iter().all(|listener| listener.port() == server.port());
+        return if has_its_port {
+            report.of_another_program(server)
+        } else {
+            report.not_forwarded(listeners, server)
+        };
     }
     let elsewhere = report.lacking().find(|address| !is_of_this_host(*address));
     match elsewhere {

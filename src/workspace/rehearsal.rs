@@ -36,8 +36,7 @@ pub enum RehearsalError {
 
 impl Rehearsal {
     /// Starts both. The CA asks HTTP-01 challenges at `http01_port`, TLS-ALPN-01 ones where their
-    /// self-check connects to, and looks names up as this host
-    /// does, but for `overrides`.
+    /// self-check connects to, and looks names up as this host does, but for `overrides`.
     pub async fn start(
         workspace: &Workspace,
         http01_port: u16,

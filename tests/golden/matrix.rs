@@ -28,6 +28,7 @@ const VERBS: &[Row] = &[
     ("check alerts", "check-alerts", Some("check-alerts"), &[0, 3, 6]),
     ("check dns", "check", None, &[0, 1, 2, 4]),
     ("check http", "check", None, &[0, 1, 2, 3, 4]),
+    ("check tls-alpn", "check", None, &[0, 3]),
     ("doctor", "doctor", Some("doctor-bare"), &[0, 2, 3, 7, 8]),
     ("rehearse", "rehearse", Some("rehearse"), &[0, 3, 4]),
     ("deploy", "deploy", Some("deploy"), &[0, 3, 6]),

@@ -112,6 +112,8 @@ fn the_network_is_checked() {
         "certctl check http web.example.test --http01-check-port $PORT",
         "certctl check http web.example.test --http01-check-port $PORT -o json",
         "certctl check http nowhere.invalid",
+        "certctl check tls-alpn web.example.test --tlsalpn01-listen 127.0.0.1:$PORT \
+         --tlsalpn01-check-port $PORT",
         "certctl check dns web.example.test",
         "certctl check dns web.example.test -o json",
         "certctl check dns web.example.test -o name",
@@ -128,6 +130,10 @@ fn the_network_is_checked() {
     scene.note("Somebody else has the port.");
     scene.run(
         "certctl check http www.example.test --http01-check-port $PORT --http01-listen $(cat busy)",
+    );
+    scene.run(
+        "certctl check tls-alpn www.example.test --tlsalpn01-check-port $PORT \
+         --tlsalpn01-listen $(cat busy)",
     );
     scene.end();
 }

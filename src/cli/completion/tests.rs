@@ -122,7 +122,7 @@ fn each_position_has_its_candidates() {
         ("--timeout ", &[]),
         // Verbs and flags.
         ("re", &["renew", "rehearse", "revoke"]),
-        ("check ", &["acme", "alerts", "dns", "http"]),
+        ("check ", &["acme", "alerts", "dns", "http", "tls-alpn"]),
         ("renew --new", &["--new-key", "--new-order"]),
         ("completion ", &["bash", "elvish", "fish", "powershell", "zsh"]),
     ] {

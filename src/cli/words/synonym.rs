@@ -157,7 +157,6 @@ mod tests {
         }
         for line in [
             "certctl tls-alpn",
-            "certctl check tls-alpn",
             "certctl recover",
             "certctl reset",
             "certctl format",

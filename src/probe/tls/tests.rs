@@ -141,12 +141,14 @@ fn the_commonest_cause_is_of_this_host_or_of_the_name() {
         TlsAlpn01Report::judge(name(), 443, vec![HandshakeReport { address, outcome }], None)
     };
     let cause = |address: &str, listeners: &[&str]| {
-        let listeners: Vec<String> = listeners.iter().map(ToString::to_string).collect();
+        let listeners: Vec<SocketAddr> = listeners.iter().map(|one| one.parse().unwrap()).collect();
         let report = handshake_explained_by_host(report(address), &listeners);
         (report.outlook, report.cause().unwrap().to_owned())
     };
     let expected = "no (127.0.0.1): another program of this host listens on 127.0.0.1:443";
-    assert_eq!(cause("127.0.0.1", &[]), (Outlook::Unserved, expected.to_owned()));
+    for listeners in [&[][..], &["[::]:443"]] {
+        assert_eq!(cause("127.0.0.1", listeners), (Outlook::Unserved, expected.to_owned()));
+    }
     let expected = "no (127.0.0.1): the server of this host (127.0.0.1:443) does not forward the \
                     connection to certctl (127.0.0.1:8443)";
     assert_eq!(cause("127.0.0.1", &["127.0.0.1:8443"]), (Outlook::Unserved, expected.to_owned()));

@@ -15,6 +15,7 @@ use super::verdict::Verdict;
 /// The result of one connection; `W` is what a wrong server showed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+#[schemars(rename = "AddressAnswer{W}")]
 pub enum AddressAnswer<W> {
     /// The response that proves control.
     Correct,

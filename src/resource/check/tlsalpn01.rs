@@ -180,7 +180,8 @@ impl TlsAlpn01Report {
 
     /// Of a failed check: the certificate is to be had of certctl at these addresses, and `server`, of
     /// this host, has another one.
-    pub(crate) fn not_forwarded(self, listeners: &[String], server: SocketAddr) -> Self {
+    pub(crate) fn not_forwarded(self, listeners: &[SocketAddr], server: SocketAddr) -> Self {
+        let listeners: Vec<String> = listeners.iter().map(ToString::to_string).collect();
         let listeners = listeners.join(", ");
         let why = format!(
             "the server of this host ({server}) does not forward the connection to certctl \
@@ -272,7 +273,7 @@ mod tests {
         let reason = "no acme-tls/1; its certificate is for no name (192.0.2.1)";
         let report = || report(vec![wrong(&[], "")]);
         assert_eq!(report().wrong_servers().collect::<Vec<_>>(), [server]);
-        let listeners = ["127.0.0.1:8443".to_owned()];
+        let listeners = ["127.0.0.1:8443".parse().unwrap()];
         for (report, outlook, cause) in [
             (
                 report().of_another_program(server),

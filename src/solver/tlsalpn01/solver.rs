@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::pki::digest_of;
-use crate::probe::{CheckOptions, Resolver, check_tlsalpn01};
+use crate::probe::{CheckOptions, Resolver, check_tlsalpn01, handshake_explained_by_host};
 use crate::resource::{Cause, ChallengeSpec, TlsAlpn01Report, ValidationMethod, hex};
 use crate::solver::listener::Answers;
 use crate::solver::served::{PortOptions, Served, local, shared_with_a_stopped_run};
@@ -42,7 +42,8 @@ impl TlsAlpn01Solver<'_> {
             return Ok(TlsAlpn01Report::not_made(identifier.clone(), port, reason));
         }
         let options = CheckOptions { port, ..CheckOptions::default() };
-        Ok(check_tlsalpn01(resolver, identifier, &challenge.key, options).await)
+        let report = check_tlsalpn01(resolver, identifier, &challenge.key, options).await;
+        Ok(handshake_explained_by_host(report, &self.port.listen))
     }
 
     pub(in crate::solver) async fn clean_up(&self, challenge: &ChallengeSpec) -> Result<(), Cause> {

@@ -13,6 +13,8 @@ mod issuer;
 mod known;
 mod names;
 mod port;
+mod served;
+mod tls_alpn;
 
 pub use crate::acme::{AccountKey, AccountStatus, Directory};
 pub use crate::probe::{Caa, CaaRecord, DnsError, LookupError, is_of_this_host};
@@ -21,10 +23,12 @@ pub use account::{AccountState, AccountUnknown, KeyPlace, UnusableKey, has_unuse
 pub use acme::{CaCheck, NoDirectory, ServerTls, directory_of_ca};
 pub use alerts::TriedHook;
 pub use dns::{DnsCheck, SelfCheck};
-pub use http::{HttpCheck, HttpCheckError};
+pub use http::HttpCheck;
 pub use issuer::{CaaVerdict, CheckedProvider, IssuerCheck};
 pub use known::Known;
 pub use port::{BadAddress, Port, PortError, WebServer};
+pub use served::ServedCheckError;
+pub use tls_alpn::TlsAlpnCheck;
 
 #[cfg(test)]
 pub(crate) use dns::testing;

@@ -2,7 +2,6 @@
 //! at the HTTP-01 challenge URL (RFC 8555 section 8.3).
 
 use std::fmt;
-use std::net::SocketAddr;
 
 use clap::Args;
 use futures_util::{StreamExt as _, stream};
@@ -11,8 +10,12 @@ use serde::Serialize;
 
 use super::known::{is_domain, known};
 use super::page::{endings_of, format_of, lines, print};
+use super::served::{
+    CORRECT, ListenerItem, NOT_KNOWN, addresses_line, free_port, listener_line, named, other_port,
+    verdict_line,
+};
 use crate::cli::error::CliError;
-use crate::cli::exit::{Ending, ExitCode};
+use crate::cli::exit::Ending;
 use crate::cli::render::text::Text;
 use crate::cli::run::on_one_thread;
 use crate::cli::shell::Shell;
@@ -33,13 +36,7 @@ pub struct CheckHttpArgs {
 /// `certctl check http`.
 pub(super) fn check(args: &CheckHttpArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let format = format_of(shell, "check http")?;
-    let usage = |message: &dyn fmt::Display| CliError::new(ExitCode::Usage, message);
-    let name: DnsName =
-        args.name.parse().map_err(|error| usage(&format_args!("{:?}: {error}", args.name)))?;
-    if name.is_wildcard() {
-        return Err(usage(&format_args!("{name}: only DNS-01 validates a wildcard"))
-            .trying(format_args!("certctl check dns {}", name.base())));
-    }
+    let name = named(&args.name)?;
     on_one_thread(async {
         let known = known(shell, false).await?;
         is_domain(&name, "http", &known)?;
@@ -104,24 +101,15 @@ pub(in crate::cli) async fn trial_in_run(
 }
 
 fn page(check: &HttpCheck) -> Text {
-    let addresses = match &check.addresses {
-        Ok(addresses) => addresses.join(", "),
-        Err(why) => format!("none: {why}"),
-    };
     let listener = match &check.listener {
         None => "not used: the Certificate has a webroot".to_owned(),
-        Some(Ok(addresses)) => {
-            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let state = match sharers_of(check).join(", ") {
-                sharers if sharers.is_empty() => "free".to_owned(),
-                sharers => format!("shared with {sharers}"),
-            };
-            format!("{}: {state}", addresses.join(", "))
-        }
-        Some(Err(why)) => why.to_string(),
+        Some(listener) => listener_line(listener, &check.sharers),
     };
-    let mut page =
-        vec![("name", check.name.to_string()), ("addresses", addresses), ("listener", listener)];
+    let mut page = vec![
+        ("name", check.name.to_string()),
+        ("addresses", addresses_line(&check.addresses)),
+        ("listener", listener),
+    ];
     match &check.webroot {
         Some((path, Ok(()))) => {
             page.push(("webroot", format!("wrote a test file below {path} and removed it")));
@@ -140,15 +128,9 @@ fn page(check: &HttpCheck) -> Text {
         page.push(("queried", if has_passed { check.report.summary() } else { failed() }));
         page.extend(check.report.details().into_iter().map(|line| ("", format!("  {line}"))));
     }
-    if check.port != PORT_OF_CAS {
-        page.push(("port", other_port(check)));
-    }
+    page.extend(other_port("http", "http01", &check.name, check.port, PORT_OF_CAS));
     page.extend(way_out(check).map(|way_out| ("try", way_out)));
     lines(&page)
-}
-
-fn sharers_of(check: &HttpCheck) -> Vec<String> {
-    check.sharers.iter().map(ToString::to_string).collect()
 }
 
 /// Fix of the first problem; `None` without one.
@@ -181,38 +163,23 @@ fn is_redirected(check: &HttpCheck) -> bool {
     redirects.any(|target| target.starts_with("https:"))
 }
 
-const CORRECT: &str = "this host receives the correct response";
 /// RFC 8555 section 8.3 recommends that CAs follow redirects.
 const REDIRECT: &str = "Let's Encrypt follows that, another CA may not (certctl help port-80)";
 
 fn verdict(check: &HttpCheck) -> String {
-    let has_passed = check.report.has_passed();
-    if let (Err(why), true) = (&check.addresses, check.is_served) {
-        return format!("no server was asked: {why}");
+    if check.report.has_passed() && is_redirected(check) {
+        return format!("{CORRECT}, over a redirect to https: {REDIRECT}");
     }
-    match (check.is_served, has_passed) {
-        (_, true) if is_redirected(check) => {
-            format!("{CORRECT}, over a redirect to https: {REDIRECT}")
-        }
-        (_, true) => CORRECT.to_owned(),
-        (true, false) => check.report.cause().unwrap_or_default().to_owned(),
-        (false, false) => {
-            "unknown: certctl could not serve the test token; current responses below".to_owned()
-        }
-    }
+    let cause = check.report.cause();
+    verdict_line(check.is_served, cause, check.addresses.as_ref().err())
 }
 
 fn document(check: &HttpCheck) -> HttpDocument<'_> {
-    let listener = check.listener.as_ref();
     HttpDocument {
         name: check.name.to_string(),
         addresses: check.addresses.as_deref().ok(),
         error: check.addresses.as_ref().err().map(ToString::to_string),
-        listener: ListenerItem {
-            addresses: listener.and_then(|found| found.as_deref().ok()),
-            shared_with: sharers_of(check),
-            error: listener.and_then(|found| Some(found.as_ref().err()?.to_string())),
-        },
+        listener: ListenerItem::of(check.listener.as_ref(), &check.sharers),
         webroot: check
             .webroot
             .as_ref()
@@ -243,18 +210,6 @@ pub(in crate::cli) struct HttpDocument<'a> {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct ListenerItem<'a> {
-    /// The addresses that it can bind.
-    addresses: Option<&'a [SocketAddr]>,
-    /// Other certctl processes that listen there, and answer for its tokens.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    shared_with: Vec<String>,
-    /// Reason why it cannot bind.
-    error: Option<String>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
 struct WebrootItem<'a> {
     path: &'a str,
     /// Reason why tokens cannot be written there.
@@ -263,26 +218,11 @@ struct WebrootItem<'a> {
 
 /// Fix for a listener that cannot listen.
 pub(in crate::cli) fn way_out_of(error: &ListenError) -> Fix {
-    Fix::FreePort {
-        port: PORT_OF_CAS,
-        is_denied: matches!(error, ListenError::NoPermission { .. }),
-    }
-}
-
-/// A CA connects to another port than this check did.
-fn other_port(check: &HttpCheck) -> String {
-    let HttpCheck { name, port, .. } = check;
-    format!(
-        "{port} was checked (http01-check-port); a public CA connects to port {PORT_OF_CAS}: \
-         certctl check http {name} --http01-check-port {PORT_OF_CAS}"
-    )
+    free_port(PORT_OF_CAS, error)
 }
 
 /// RFC 8555 section 8.3.
 const PORT_OF_CAS: u16 = 80;
-/// Only this host has asked.
-const NOT_KNOWN: &str = "this is seen from this host only: a firewall, a NAT or the public DNS \
-                         can still stop the CA";
 const FREE_PORT: Fix = Fix::FreePort { port: PORT_OF_CAS, is_denied: false };
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ mod dns_issuer;
 mod http;
 mod known;
 mod page;
+mod served;
+mod tls_alpn;
 
 use clap::Subcommand;
 
@@ -27,6 +29,7 @@ pub(in crate::cli) use dns::DnsDocument;
 pub(in crate::cli) use http::{HttpDocument, Trial, Tried, trial_in_run, trials, way_out_of};
 pub(in crate::cli) use known::known;
 pub(in crate::cli) use page::format_of;
+pub(in crate::cli) use tls_alpn::TlsAlpnDocument;
 
 /// Check DNS, HTTP, the CA or the reports of failures.
 #[derive(Debug, Subcommand)]
@@ -56,6 +59,11 @@ pub enum CheckVerb {
     /// port is free, certctl serves a test token during the check. With a webroot, it writes a test
     /// file there and removes it afterwards.
     Http(http::CheckHttpArgs),
+    /// Check that a CA could reach this host for NAME over TLS (TLS-ALPN-01).
+    ///
+    /// It shows the addresses of NAME, the program that listens on the port, and the certificates that
+    /// are shown there. If the port is free, certctl answers for NAME during the check.
+    TlsAlpn(tls_alpn::CheckTlsAlpnArgs),
 }
 
 impl VerbArgs for CheckVerb {
@@ -72,6 +80,7 @@ impl VerbArgs for CheckVerb {
             "certctl check http www.example.com",
             "Check that the CA could reach this host.",
         ),
+        Example::new("certctl check tls-alpn www.example.com", "Check the same for TLS-ALPN-01."),
     ];
 
     fn acts_as_owner(&self, has_files: bool) -> bool {
@@ -84,6 +93,7 @@ impl VerbArgs for CheckVerb {
             Self::Alerts => alerts::check(shell),
             Self::Dns(args) => dns::check(args, shell),
             Self::Http(args) => http::check(args, shell),
+            Self::TlsAlpn(args) => tls_alpn::check(args, shell),
         }
     }
 }
