@@ -272,7 +272,7 @@ pub fn absorb(
                 terms_of_service
                     .as_deref()
                     .map_or_else(|| "none published".to_owned(), readable_terms)
-            );
+            ) + &new_thumbprint(snapshot);
             let account = Account {
                 next_step: AccountStep::Nothing,
                 url: Some(url),
@@ -308,4 +308,17 @@ pub fn absorb(
             Err(IllegalOutcome::new(state, &other))
         }
     }
+}
+
+/// What a new key means where servers answer any token with its thumbprint.
+fn new_thumbprint(snapshot: &Snapshot) -> String {
+    if !snapshot.settings.http01_stateless {
+        return String::new();
+    }
+    let Issuer { kind, metadata, .. } = &snapshot.issuer;
+    format!(
+        ". {kind} {} has certctl/http01: stateless: its servers need the thumbprint of this account's \
+         key",
+        metadata.name
+    )
 }

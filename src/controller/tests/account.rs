@@ -104,6 +104,15 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let registered = Account { registered_at: Some(now()), ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(registered))]);
     assert_eq!(record.events.len(), 1, "the terms are named");
+    assert!(!record.events[0].message.contains("thumbprint"));
+
+    // Of a key that is new to the servers which answer any token with its thumbprint.
+    snapshot.settings.http01_stateless = true;
+    let outcome =
+        Outcome::Account { url: ACCOUNT.to_owned(), contacts: Vec::new(), terms_of_service: None };
+    let record = controller::absorb(&mut snapshot.clone(), &register(), outcome, now()).unwrap();
+    let name = format!("Issuer {} has certctl/http01: stateless", snapshot.issuer.metadata.name);
+    assert!(record.events[0].message.contains(&name), "{:?}", record.events);
 
     snapshot.account = Some(Account { next_step: AccountStep::Find, ..registering() });
     let found =
