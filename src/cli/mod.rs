@@ -173,7 +173,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environme
     let ended = ours.and_then(|()| usable(verb.as_ref(), &mut shell)).and_then(|()| {
         let names = shell.environment.value("LISTEN_FDNAMES").unwrap_or_default();
         let sockets = Inherited::take(&names.to_string_lossy());
-        let sockets = sockets.map_err(|error| CliError::manifest(error))?;
+        let sockets = sockets.map_err(CliError::manifest)?;
         shell.inherited = Rc::new(sockets);
         match &verb {
             Some(verb) => start(verb, &mut shell),

@@ -280,8 +280,8 @@ pub(super) fn text(
     let list = |is_wanted: bool| {
         let is_address = |name: &&String| name.parse::<IpAddr>().is_ok() == is_wanted;
         let items = args.names.iter().filter(is_address);
-        let items: String = items.map(|name| format!("\n    - {}", scalar(name))).collect();
-        Some(items).filter(|items| !items.is_empty())
+        let items = items.flat_map(|name| ["\n    - ".to_owned(), scalar(name)]);
+        Some(items.collect::<String>()).filter(|items| !items.is_empty())
     };
     let path = |path: &Option<PathBuf>| path.as_deref().map(|path| scalar(&path.to_string_lossy()));
     let word = |word: &Option<String>| word.as_deref().map(scalar);

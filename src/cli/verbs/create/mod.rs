@@ -153,7 +153,7 @@ fn request(
     let spec = &certificate.spec;
     let (algorithm, size) = spec.key_parameters();
     let key = pki::PrivateKey::generate(algorithm, size).map_err(|error| failed(&error))?;
-    let csr = pki::build_csr(spec, &key).map_err(|error| CliError::manifest(error))?;
+    let csr = pki::build_csr(spec, &key).map_err(CliError::manifest)?;
     let own = &certificate.metadata;
     let request = CertificateRequest {
         metadata: Metadata { name: args.name.clone(), ..own.clone() },

@@ -22,14 +22,14 @@ impl Alike {
     }
 
     /// Each once, with its fact and its objects in such words.
-    pub(super) fn findings(self, worded: impl Fn(&str, String) -> String) -> Vec<Finding> {
+    pub(super) fn findings(self, worded: impl Fn(&str, &str) -> String) -> Vec<Finding> {
         let found = self.0.into_iter();
-        found.map(|(one, of)| Finding { fact: worded(&one.fact, names(&of)), ..one }).collect()
+        found.map(|(one, of)| Finding { fact: worded(&one.fact, &names(&of)), ..one }).collect()
     }
 }
 
 /// A fact, and its objects behind it.
-pub(super) fn behind(fact: &str, objects: String) -> String {
+pub(super) fn behind(fact: &str, objects: &str) -> String {
     format!("{fact} ({objects})")
 }
 

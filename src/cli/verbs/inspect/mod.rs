@@ -52,6 +52,17 @@ pub struct InspectArgs {
     pub ca_bundle: Option<PathBuf>,
 }
 
+impl InspectArgs {
+    /// The roots of the clients, if they were named.
+    fn roots(&self) -> Result<Option<RootCertStore>, CliError> {
+        let roots = self.ca_bundle.as_deref().map(|path| {
+            let place = || path.to_string_lossy().into_owned();
+            roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
+        });
+        roots.transpose().map_err(CliError::manifest)
+    }
+}
+
 impl VerbArgs for InspectArgs {
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false
@@ -68,11 +79,7 @@ impl VerbArgs for InspectArgs {
             Vec::new()
         });
         let source = source(&self.words, &known)?;
-        let roots = self.ca_bundle.as_deref().map(|path| {
-            let place = || path.to_string_lossy().into_owned();
-            roots_of(path).map_err(|why| InspectError::Unreadable { place: place(), why })
-        });
-        let roots = roots.transpose().map_err(|error| CliError::manifest(error))?;
+        let roots = self.roots()?;
         if self.offline
             && let Source::Server { host, port } = &source
         {
@@ -153,7 +160,7 @@ async fn report_of(
 ) -> Result<Report, CliError> {
     let roots = Roots::read(subject.ca_bundle.as_deref(), of_file);
     let report = Box::pin(Report::make(subject, &roots, network, now)).await;
-    report.map_err(|error| CliError::manifest(error))
+    report.map_err(CliError::manifest)
 }
 
 /// Fault of the server at a host that is to present a certificate of the state.

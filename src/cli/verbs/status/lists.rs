@@ -120,7 +120,9 @@ pub(super) fn objects(noun: Noun, mut rows: Vec<Row>, scene: &Scene) -> String {
     let mut heading = [&["NAMESPACE", "NAME"], columns].concat();
     if scene.format != Format::Wide {
         heading.truncate(2 + narrow);
-        rows.iter_mut().for_each(|row| row.cells.truncate(2 + narrow));
+        for row in &mut rows {
+            row.cells.truncate(2 + narrow);
+        }
     }
     table(&heading, &rows, scene.color, scene.columns())
 }
