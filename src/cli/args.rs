@@ -47,10 +47,7 @@ macro_rules! verbs {
         }
 
         /// The verbs as data.
-        pub const VERBS: Verbs = Verbs {
-            tree: Arguments::command,
-            examples: &[$(<$arguments>::EXAMPLES),*],
-        };
+        pub const VERBS: Verbs = Verbs { tree: Arguments::command };
 
         /// True if each verb changes what `--metrics-file` shows.
         const WRITES_METRICS: &[bool] = &[$(<$arguments>::WRITES_METRICS),*];

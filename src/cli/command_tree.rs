@@ -7,8 +7,6 @@ use clap::Command;
 pub struct Verbs {
     /// Builds clap's tree of verbs and flags.
     pub tree: fn() -> Command,
-    /// The examples of each verb, in the order of the verbs.
-    pub examples: &'static [&'static [Example]],
 }
 
 impl Verbs {
@@ -38,10 +36,6 @@ pub struct Example {
 }
 
 impl Example {
-    pub(in crate::cli) const fn new(line: &'static str, about: &'static str) -> Self {
-        Self { line, about }
-    }
-
     /// Returns whether the line begins with the words of this verb.
     fn is_of(&self, verb: &str) -> bool {
         let mut words = self.line.split(' ').skip(1);

@@ -6,7 +6,6 @@
 //! in the list of documents in `cli`. Manual, help, completions and the tables of the book are made
 //! of these.
 
-use crate::cli::command_tree::Example;
 use crate::cli::{CliError, Ending, Shell};
 
 /// The arguments of a verb.
@@ -15,8 +14,6 @@ pub(super) trait VerbArgs {
     const NEEDS_SETTINGS: bool = true;
     /// True if it changes what `--metrics-file` shows.
     const WRITES_METRICS: bool = false;
-    /// Command lines to copy: one to four, of each verb below it.
-    const EXAMPLES: &'static [Example] = &[];
 
     /// Returns whether root acts as the owner of the state: the verb does what a run does, or
     /// judges what a run would be able to do. `_has_files`: whether the command line has `-f`.

@@ -43,7 +43,7 @@ pub fn pages(verbs: &Verbs) -> Vec<Page> {
         .mut_args(with_variable);
     tree.build();
     let mut of_each = Vec::new();
-    of_verbs(&tree, "", verbs, &mut of_each);
+    of_verbs(&tree, "", *verbs, &mut of_each);
     let mut see_also = ".SH \"SEE ALSO\"\n".to_owned();
     for page in &of_each {
         let name = escaped(page.file.trim_end_matches(".1"));
@@ -126,7 +126,7 @@ fn of_examples(examples: &[Example]) -> String {
     text
 }
 
-fn of_verbs(command: &Command, above: &str, verbs: &Verbs, found: &mut Vec<Page>) {
+fn of_verbs(command: &Command, above: &str, verbs: Verbs, found: &mut Vec<Page>) {
     for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
         // The global flags stand in certctl(1) once.
         let own = verb.clone().mut_args(|arg| {

@@ -6,7 +6,6 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::folders;
@@ -59,32 +58,6 @@ pub enum AccountVerb {
 }
 
 impl VerbArgs for AccountVerb {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl account show", "List the accounts with URL and contacts."),
-        Example::new(
-            "certctl account register letsencrypt",
-            "Register the account of the Issuer letsencrypt.",
-        ),
-        Example::new(
-            "certctl account update letsencrypt",
-            "Send the new e-mail address to the CA.",
-        ),
-        Example::new(
-            "certctl account thumbprint letsencrypt --for nginx",
-            "Print the lines with which nginx answers any token.",
-        ),
-        Example::new(
-            "certctl account deactivate letsencrypt --yes",
-            "Deactivate the account without a question.",
-        ),
-    ];
-
-    fn acts_as_owner(&self, _has_files: bool) -> bool {
-        true
-    }
-
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         account(self, shell)
     }

@@ -8,7 +8,6 @@ mod tests;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::config;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
@@ -28,14 +27,6 @@ pub struct SchemaArgs {
 
 impl VerbArgs for SchemaArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new(
-            "certctl schema > certctl.schema.json",
-            "Write the schema of all manifests for an editor.",
-        ),
-        Example::new("certctl schema certificate", "Print the schema of Certificates."),
-    ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

@@ -17,7 +17,6 @@ mod tls_alpn;
 
 use clap::Subcommand;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::Ending;
 use crate::cli::shell::Shell;
@@ -67,22 +66,6 @@ pub enum CheckVerb {
 }
 
 impl VerbArgs for CheckVerb {
-    const NEEDS_SETTINGS: bool = true;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl check acme letsencrypt", "Check the CA of the Issuer letsencrypt."),
-        Example::new("certctl check alerts", "Report a test failure."),
-        Example::new(
-            "certctl check dns www.example.com",
-            "Check zone, TXT record and CAA of a name.",
-        ),
-        Example::new(
-            "certctl check http www.example.com",
-            "Check that the CA could reach this host.",
-        ),
-        Example::new("certctl check tls-alpn www.example.com", "Check the same for TLS-ALPN-01."),
-    ];
-
     fn acts_as_owner(&self, has_files: bool) -> bool {
         !has_files
     }

@@ -10,7 +10,6 @@ mod tests;
 
 use clap::Args;
 
-use crate::cli::command_tree::Example;
 use crate::cli::error::CliError;
 use crate::cli::exit::{Ending, ExitCode};
 use crate::cli::shell::Shell;
@@ -36,13 +35,6 @@ pub struct ExplainArgs {
 
 impl VerbArgs for ExplainArgs {
     const NEEDS_SETTINGS: bool = false;
-    const WRITES_METRICS: bool = false;
-    const EXAMPLES: &'static [Example] = &[
-        Example::new("certctl explain certificate.spec.renewBefore", "Explain one field."),
-        Example::new("certctl explain certctl/reload", "Explain an annotation."),
-        Example::new("certctl explain E0201", "Explain the code of an error."),
-        Example::new("certctl explain certificate --recursive", "List all fields."),
-    ];
 
     fn acts_as_owner(&self, _has_files: bool) -> bool {
         false

@@ -39,7 +39,7 @@ pub fn whole(verbs: &Verbs) -> Command {
     }
     let template = template(&tree);
     let tree = tree.help_template(template).after_help(format!("{topics}\n{GLOBAL}"));
-    tree.mut_subcommands(|verb| of_verb(verb, "", verbs))
+    tree.mut_subcommands(|verb| of_verb(verb, "", *verbs))
 }
 
 /// clap's own, with the verbs by groups.
@@ -60,7 +60,7 @@ fn template(tree: &Command) -> String {
     text
 }
 
-fn of_verb(command: Command, above: &str, verbs: &Verbs) -> Command {
+fn of_verb(command: Command, above: &str, verbs: Verbs) -> Command {
     let verb = format!("{above} {}", command.get_name()).trim_start().to_owned();
     let mut shown = String::new();
     for (at, example) in verbs.examples(&verb).iter().enumerate() {
