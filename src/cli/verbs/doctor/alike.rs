@@ -33,7 +33,7 @@ pub(super) fn behind(fact: &str, objects: &str) -> String {
     format!("{fact} ({objects})")
 }
 
-/// How many more there are than those that were tried.
+/// Number of others, which were not tried.
 pub(super) fn untried(others: usize) -> String {
     if others > 0 { format!(" ({others} more were not tried)") } else { String::new() }
 }
