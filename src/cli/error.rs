@@ -211,7 +211,6 @@ impl From<ServedCheckError> for CliError {
             ServedCheckError::Scratch(_) => ExitCode::State,
             ServedCheckError::Tokens(_)
             | ServedCheckError::Answered
-            | ServedCheckError::Random
             | ServedCheckError::Token(_)
             | ServedCheckError::Webroot(_) => ExitCode::Failed,
         };

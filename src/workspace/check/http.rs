@@ -11,19 +11,24 @@ use std::path::Path;
 use super::known::Known;
 use super::names::wanting;
 use super::port::{PortError, addresses_of};
-use super::served::{Presented, Served, ServedCheckError, test_token};
+use super::served::{Presented, Served, ServedCheckError};
+use crate::acme::AccountKey;
+use crate::engine::inputs::account_id;
 use crate::probe::{CheckOptions, DnsError, check_http01, explained_by_host};
 use crate::resource::{
-    AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Obstacle, Settings,
+    AccountIdentity, AddressAnswer, DnsName, FailureClass, Http01Report, Identifier, Issuer,
+    Obstacle, Settings,
 };
+use crate::solver::http01::made_up_token;
 use crate::solver::listener::{Answers, Holder, Listener};
+use crate::store::Records;
 use crate::workspace::settings::Settings as RunSettings;
 
 /// What was found out of a name.
 pub struct HttpCheck {
     pub name: DnsName,
     pub addresses: Result<Vec<String>, DnsError>,
-    /// The bound addresses, or why binding failed; `None` where a webroot is used instead.
+    /// The bound addresses, or why binding failed; `None` where a server of the operator answers.
     pub listener: Option<Result<Vec<SocketAddr>, PortError>>,
     /// Other certctl processes that listen there as well.
     pub sharers: Vec<Holder>,
@@ -36,23 +41,43 @@ pub struct HttpCheck {
     pub report: Http01Report,
 }
 
-/// The settings of the Certificates for the name, once where they are validated in the same way.
-fn settings_of(known: &Known, name: &DnsName) -> Vec<Settings> {
+/// How a name is validated.
+#[derive(Default, PartialEq)]
+struct Way {
+    settings: Settings,
+    /// The thumbprint of the account, where a server answers by itself and the account has a key.
+    thumbprint: Option<String>,
+}
+
+/// The ways of the Certificates for the name, each once.
+async fn ways_of(known: &Known, name: &DnsName) -> Vec<Way> {
     let wanting = wanting(&known.targets.loaded, name);
-    let of_name = wanting.iter().filter(|wanting| !wanting.is_wildcard);
-    let mut all: Vec<Settings> =
-        of_name.map(|one| one.certificate.settings.or(&one.issuer.settings)).collect();
-    let way = |one: &Settings| {
-        (one.http01_webroot.clone(), one.http01_listen.clone(), one.http01_check_port)
-    };
     let mut ways = Vec::new();
-    all.retain(|one| {
-        !ways.contains(&way(one)) && {
-            ways.push(way(one));
-            true
+    for one in wanting.iter().filter(|wanting| !wanting.is_wildcard) {
+        let all = one.certificate.settings.or(&one.issuer.settings);
+        let settings = Settings {
+            http01_stateless: all.http01_stateless,
+            http01_webroot: all.http01_webroot,
+            http01_listen: all.http01_listen,
+            http01_check_port: all.http01_check_port,
+            ..Settings::default()
+        };
+        let thumbprint =
+            if settings.http01_stateless { thumbprint_of(known, one.issuer).await } else { None };
+        let way = Way { settings, thumbprint };
+        if !ways.contains(&way) {
+            ways.push(way);
         }
-    });
-    all
+    }
+    ways
+}
+
+/// Of the account key in the state.
+async fn thumbprint_of(known: &Known, issuer: &Issuer) -> Option<String> {
+    let id = account_id(&AccountIdentity::of(issuer));
+    let pem = Records::new(known.state()?).account_key(&id).await.ok()??;
+    let key = AccountKey::from_pem(std::str::from_utf8(&pem).ok()?).ok()?;
+    Some(key.thumbprint().to_owned())
 }
 
 impl HttpCheck {
@@ -60,11 +85,11 @@ impl HttpCheck {
     /// ways to validate it, each is tried: the first that fails is returned, else the first.
     pub async fn of(known: &Known, name: &DnsName) -> Result<Self, ServedCheckError> {
         let run = known.workspace.settings();
-        let mut all = settings_of(known, name).into_iter();
-        let mut found = Self::with(run, &all.next().unwrap_or_default(), name).await?;
-        for settings in all {
+        let mut all = ways_of(known, name).await.into_iter();
+        let mut found = Self::by(run, &all.next().unwrap_or_default(), name).await?;
+        for way in all {
             if found.failures().is_empty() {
-                let next = Self::with(run, &settings, name).await?;
+                let next = Self::by(run, &way, name).await?;
                 found = if next.failures().is_empty() { found } else { next };
             }
         }
@@ -77,13 +102,24 @@ impl HttpCheck {
         settings: &Settings,
         name: &DnsName,
     ) -> Result<Self, ServedCheckError> {
+        Self::by(run, &Way { settings: settings.clone(), thumbprint: None }, name).await
+    }
+
+    async fn by(
+        run: &RunSettings,
+        Way { settings, thumbprint }: &Way,
+        name: &DnsName,
+    ) -> Result<Self, ServedCheckError> {
         let resolver = run.resolver(BTreeMap::new()).await;
-        let token = test_token()?;
-        let answer = format!("{token}.check");
-        let webroot = settings.http01_webroot.as_ref();
+        let token = made_up_token()?;
+        let is_stateless = settings.http01_stateless;
+        let end = thumbprint.as_deref().unwrap_or("check");
+        let answer = format!("{token}.{end}");
+        let webroot = settings.http01_webroot.as_ref().filter(|_| !is_stateless);
         let put = webroot
             .map(|path| Presented::in_webroot(Path::new(path), &run.bounds(), &token, &answer));
         let own = match put {
+            None if is_stateless => None,
             Some(_) => None,
             None => {
                 let listen = addresses_of(&run.http01_listen, settings).map_err(PortError::from);
@@ -103,10 +139,15 @@ impl HttpCheck {
         let sharers = bound.map(Listener::sharers).unwrap_or_default();
         let listener = own.map(Served::addresses);
         let is_served = match (&put, &listener) {
+            _ if is_stateless => thumbprint.is_some(),
             (Some(put), _) => put.is_ok(),
             (None, listener) => matches!(listener, Some(Ok(_))),
         };
-        let report = if is_served { explained_by_host(report, settings, port) } else { report };
+        let report = match thumbprint {
+            Some(thumbprint) => report.of_any_token(&token, thumbprint),
+            None if is_served => explained_by_host(report, settings, port),
+            None => report,
+        };
         Ok(Self {
             name: name.clone(),
             addresses: addresses

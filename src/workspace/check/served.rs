@@ -7,10 +7,9 @@ use std::path::Path;
 use thiserror::Error;
 
 use super::port::PortError;
-use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::resource::{Obstacle, Token, TokenError};
-use crate::solver::http01::{Webroot, WebrootError};
+use crate::resource::{Obstacle, Token};
+use crate::solver::http01::{MadeUpTokenError, Webroot, WebrootError};
 use crate::solver::listener::{Answers, FolderError, Hits, Listener, TokenFolder};
 use crate::trust::Bounds;
 use crate::workspace::Scratch;
@@ -27,10 +26,8 @@ pub enum ServedCheckError {
     Tokens(#[from] FolderError),
     #[error("another run of certctl answers for this name")]
     Answered,
-    #[error("no random bytes available")]
-    Random,
     #[error(transparent)]
-    Token(#[from] TokenError),
+    Token(#[from] MadeUpTokenError),
     #[error(transparent)]
     Webroot(#[from] WebrootError),
 }
@@ -128,25 +125,19 @@ impl Served {
     }
 }
 
-/// A token of no CA.
-pub(super) fn test_token() -> Result<Token, ServedCheckError> {
-    let mut bytes = [0; 16];
-    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| ServedCheckError::Random)?;
-    Ok(format!("certctl-check-{}", digest_of(&bytes)).parse()?)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::solver::http01::made_up_token;
 
     #[tokio::test]
     async fn no_other_run_sees_the_token_of_a_check_that_has_ended() {
         let root = tempfile::tempdir().unwrap();
         let shared = root.path().join("certctl/http01");
         let folder = TokenFolder::open_beside(&root.path().join("http01"), root.path()).unwrap();
-        let (token, answer) = (test_token().unwrap(), "answer");
+        let (token, answer) = (made_up_token().unwrap(), "answer");
         let presented = Presented::in_folder(folder.clone(), &token, answer).unwrap();
         let hits = Hits::new(|| SystemClock.now());
         let any = [SocketAddr::from(([127, 0, 0, 1], 0))];

@@ -8,12 +8,13 @@ use std::net::SocketAddr;
 
 use super::known::Known;
 use super::port::PortError;
-use super::served::{Served, ServedCheckError, test_token};
+use super::served::{Served, ServedCheckError};
 use crate::pki;
 use crate::probe::{CheckOptions, DnsError, check_tlsalpn01, handshake_explained_by_host};
 use crate::resource::{
     DnsName, FailureClass, Identifier, TlsAlpn01Report, Token, ValidationMethod, hex,
 };
+use crate::solver::http01::made_up_token;
 use crate::solver::listener::{Answers, Holder, Listener, listener_addresses};
 
 /// What was found out of a name.
@@ -35,7 +36,7 @@ impl TlsAlpnCheck {
         let run = known.workspace.settings();
         let resolver = run.resolver(BTreeMap::new()).await;
         let identifier = Identifier::Dns(name.clone());
-        let key_authorization = format!("{}.check", test_token()?);
+        let key_authorization = format!("{}.check", made_up_token()?);
         let usual = ValidationMethod::TLS_ALPN01.port.unwrap_or_default();
         let listen = listener_addresses(&run.tlsalpn01_listen, usual);
         let own = Served::start(

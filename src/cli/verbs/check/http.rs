@@ -102,7 +102,8 @@ pub(in crate::cli) async fn trial_in_run(
 
 fn page(check: &HttpCheck) -> Text {
     let listener = match &check.listener {
-        None => "not used: the Certificate has a webroot".to_owned(),
+        None if check.webroot.is_some() => "not used: the Certificate has a webroot".to_owned(),
+        None => "not used: a server is to answer any token".to_owned(),
         Some(listener) => listener_line(listener, &check.sharers),
     };
     let mut page = vec![
