@@ -157,6 +157,7 @@ fn what_is_printed_is_what_the_schema_says() {
     }
     assert_eq!(print(&["account", "show"])["items"].as_array().unwrap().len(), 1);
     assert_eq!(print(&["account", "show", "ca"])["kind"], "Account");
+    assert_eq!(print(&["account", "thumbprint", "ca"])["kind"], "AccountThumbprint");
     assert_eq!(print(&["issue"])["items"].as_array().unwrap().len(), 4);
     print(&["deploy", "good"]);
     print(&["renew", "new"]);
