@@ -125,13 +125,13 @@ pub enum Distrust {
     /// A trusted certificate has the issuer's name, and another key.
     #[error("it is not signed by the trusted certificate that has its issuer's name")]
     OtherKey,
-    #[error("it is valid from {not_before} on, and this host's clock says {now}")]
+    #[error("it is valid from {not_before}, but this host's clock says {now}")]
     NotValidYet { not_before: Timestamp, now: Timestamp },
-    #[error("it expired at {not_after}, and this host's clock says {now}")]
+    #[error("it expired at {not_after}, but this host's clock says {now}")]
     Expired { not_after: Timestamp, now: Timestamp },
     #[error("the server presents a CA certificate as its own")]
     CaCertificate,
-    #[error("it is an X.509 certificate of version 1 or 2: TLS clients take only version 3")]
+    #[error("its X.509 version is 1 or 2, but TLS clients accept only version 3")]
     Version,
     #[error("it, or one above it, is signed with an algorithm that is not accepted, such as SHA-1")]
     Signature,
@@ -342,7 +342,7 @@ fn accepted(problem: &Problem) -> String {
 /// The usual cause of an `http` URL of a CA.
 fn behind_proxy(url: &str) -> &'static str {
     if url.starts_with("http://") {
-        " (a CA behind a proxy that does its TLS must be set to its https address)"
+        " (if a proxy terminates TLS for the CA, configure the CA with its https address)"
     } else {
         ""
     }

@@ -82,7 +82,7 @@ fn refuse(url: &str, reach: Reach) -> Result<(), AcmeError> {
     let why = match reach {
         Reach::Public => return Ok(()),
         Reach::Host | Reach::Link | Reach::Private => format!(
-            "is {}, at a host that the CA's directory, at a public address, does not name",
+            "is {}, at a host that the public directory of the CA does not name",
             reach.description()
         ),
     };
@@ -128,8 +128,7 @@ mod tests {
             private.check(url).unwrap();
         }
         let error = public.check("https://localhost/o").unwrap_err().to_string();
-        let why = "is an address of this machine, at a host that the CA's directory, at a public \
-                   address, does not name";
+        let why = "is an address of this machine, at a host that the public directory of the CA does not name";
         assert_eq!(error, format!("https://localhost/o: {why}"));
         // Named by the directory, or elsewhere in public: asked.
         for url in ["https://10.9.9.9/o", "https://ORDERS.ca.test:1/o", "https://other.test/o"] {

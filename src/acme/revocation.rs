@@ -8,17 +8,18 @@ use super::error::AcmeError;
 use super::jws::Signer;
 use super::key::{AccountKey, SigningKey};
 use crate::pki::PrivateKey;
+use crate::resource::RevocationAnswer;
 
 impl Client {
     /// Revokes a certificate for the account that ordered it, or that may issue for its names.
-    /// `reason` is a CRLReason code. An already revoked certificate is no error.
+    /// `reason` is a CRLReason code.
     pub async fn revoke(
         &self,
         key: &AccountKey,
         account_url: &str,
         der: &[u8],
         reason: u8,
-    ) -> Result<(), AcmeError> {
+    ) -> Result<RevocationAnswer, AcmeError> {
         self.revoke_as(Signer::Account(key.signing(), account_url), der, reason).await
     }
 
@@ -28,15 +29,22 @@ impl Client {
         key: &PrivateKey,
         der: &[u8],
         reason: u8,
-    ) -> Result<(), AcmeError> {
+    ) -> Result<RevocationAnswer, AcmeError> {
         self.revoke_as(Signer::Key(&SigningKey::new(key.clone())?), der, reason).await
     }
 
-    async fn revoke_as(&self, signer: Signer<'_>, der: &[u8], reason: u8) -> Result<(), AcmeError> {
+    async fn revoke_as(
+        &self,
+        signer: Signer<'_>,
+        der: &[u8],
+        reason: u8,
+    ) -> Result<RevocationAnswer, AcmeError> {
         let url = self.revoke_url().await?;
         match self.post(signer, &url, &payload(der, reason), Effect::Some).await {
-            Err(error) if error.is_problem("alreadyRevoked") => Ok(()),
-            answer => answer.map(drop),
+            Err(error) if error.is_problem("alreadyRevoked") => {
+                Ok(RevocationAnswer::AlreadyRevoked)
+            }
+            answer => answer.map(|_| RevocationAnswer::Revoked),
         }
     }
 

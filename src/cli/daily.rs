@@ -36,7 +36,7 @@ impl Daily {
         let before =
             if StateDirectory::has_reported(&state_dir) { read() } else { Ok(BTreeMap::new()) };
         let before = before.unwrap_or_else(|error| {
-            tracing::debug!(%error, "what was reported before is not known");
+            tracing::debug!(%error, "cannot read the earlier reports");
             BTreeMap::new()
         });
         let (now, now_known, renewals) = (SystemClock.now(), BTreeMap::new(), Vec::new());
@@ -76,7 +76,7 @@ impl Daily {
         let noted = StateDirectory::open(&self.state_dir, OpenMode::ReadWrite)
             .and_then(|state| state.note_reported(&self.now_known));
         if let Err(error) = noted {
-            tracing::debug!(%error, "what was reported is not noted");
+            tracing::debug!(%error, "cannot record the reports");
         }
     }
 }

@@ -169,7 +169,8 @@ impl From<TargetError> for CliError {
                 (ExitCode::Manifest, Some(Hint::instead(name, &by)))
             }
             TargetError::WithoutManifest { name, .. } => {
-                let forget = (format!("certctl forget {name}"), "or restore it".to_owned());
+                let forget =
+                    (format!("certctl forget {}", short(name)), "or restore it".to_owned());
                 (ExitCode::Manifest, Some(Hint::Commands(vec![forget])))
             }
             TargetError::Unread { place, .. } => {
@@ -235,7 +236,8 @@ impl From<OwnersError> for CliError {
             OwnersError::Target(error) => error.into(),
             OwnersError::Store(error) => error.into(),
             OwnersError::Ambiguous { ref of_certificate, ref own, .. } => {
-                let hint = [of_certificate, own].map(|one| format!("certctl inspect secret {one}"));
+                let hint = [of_certificate, own]
+                    .map(|one| format!("certctl inspect secret {}", short(one)));
                 let [one, other] = &hint;
                 Self::new(ExitCode::Usage, error).trying_any(&[(one, ""), (other, "")])
             }

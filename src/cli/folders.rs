@@ -103,7 +103,7 @@ fn of_other_manifests(
     let is_other = is_named && usual != Some(config.path.as_path());
     (is_other && is_usual(state)).then(|| {
         let state = escape(&state.path.to_string_lossy()).into_owned();
-        format!("the state is in {state}, as always; --state-dir names another folder")
+        format!("the state stays in {state}; to use another folder, set --state-dir")
     })
 }
 
@@ -214,8 +214,7 @@ mod tests {
         let named = |path| of(path, Source::Flag(CONFIG_FLAG));
         let (usual, warning) = (
             "/etc/certctl",
-            "the state is in /var/lib/certctl, as always; \
-                                              --state-dir names another folder",
+            "the state stays in /var/lib/certctl; to use another folder, set --state-dir",
         );
         for (config, state, is_warned) in [
             (named("/srv/c"), Source::Root, true),

@@ -84,20 +84,21 @@ pub(in crate::cli) use words::{Scene, fix, time};
 // What the verbs print with -o json.
 verbs::schema::output::documents! {
     OURS "Version", "`version`.": verbs::version::VersionDocument;
-    OURS "Validation", "`validate`: what is wrong in the manifests.": Items<'_, Diagnostic>;
-    OURS "Plan", "`plan`: what `issue` would do to each certificate.": Items<'_, Item>;
-    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: what was done.": Results;
+    OURS "Validation", "`validate`: the mistakes in the manifests.": Items<'_, Diagnostic>;
+    OURS "Plan", "`plan`: the actions of `issue` for each certificate.": Items<'_, Item>;
+    OURS "Result", "`issue`, `renew`, `deploy`, `revoke`, `rollback`, `forget`: the \
+        changes.": Results;
     OURS "Account", "`account show ISSUER`.": AccountDocument;
     OURS "AccountList", "`account show`.": Items<'_, Object<AccountDocument>>;
     OURS "AccountThumbprint", "`account thumbprint`.": ThumbprintDocument;
     OURS "Inspection", "`inspect`: one certificate.": verbs::inspect::Report;
-    OURS "AcmeCheck", "`check acme`: what the CA of each issuer says of itself.": Items<'_, AcmeItem>;
-    OURS "AlertCheck", "`check alerts`: how each report of a failure went.": AlertsDocument;
+    OURS "AcmeCheck", "`check acme`: the properties of each issuer's CA.": Items<'_, AcmeItem>;
+    OURS "AlertCheck", "`check alerts`: the result of each report.": AlertsDocument;
     OURS "DnsCheck", "`check dns`.": DnsDocument<'_>;
     OURS "HttpCheck", "`check http`.": HttpDocument<'_>;
     OURS "TlsAlpnCheck", "`check tls-alpn`.": TlsAlpnDocument<'_>;
-    OURS "HostCheck", "`doctor`: what was checked on this host.": Items<'_, HostItem<'_>>;
-    OURS "Error", "Any verb that ends in an error.": ErrorDocument<'_>;
+    OURS "HostCheck", "`doctor`: the checks of this host.": Items<'_, HostItem<'_>>;
+    OURS "Error", "Any verb that fails.": ErrorDocument<'_>;
     OURS "CertificateList", "`status`.": Items<'_, Object<CertificateObject>>;
     OURS "IssuerList", "`status issuer`.": Items<'_, IssuerKinds>;
     OURS "CertificateRequestList", "`status request`.": Items<'_, Object<RequestObject>>;

@@ -207,7 +207,7 @@ impl Shell {
             return Ok(());
         }
         if !self.output.can_ask() {
-            let message = format!("this needs --yes where there is no terminal: {facts}");
+            let message = format!("without a terminal, this needs --yes: {facts}");
             return Err(CliError::usage(message).trying_any(lines));
         }
         self.output.talk(Level::Info, facts);
@@ -219,7 +219,7 @@ impl Shell {
     pub(crate) fn refuse_in_a_hook(&self, verb: &str) -> Result<(), CliError> {
         let Some(event) = self.environment.value("CERTCTL_EVENT") else { return Ok(()) };
         let message = format!(
-            "this is a {} hook of a run that holds the locks: it must not call certctl {verb}",
+            "a {} hook must not call certctl {verb}, because its run holds the locks",
             event.display()
         );
         Err(CliError::usage(message))

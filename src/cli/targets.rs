@@ -93,7 +93,8 @@ pub(super) fn warn_of_named_folder(shell: &mut Shell, loaded: &Loaded) {
     if manifest::is_gone(&path) && !loaded.certificates.is_empty() {
         let folder = escape(&path.to_string_lossy()).into_owned();
         let fact = format!(
-            "there is no config directory {folder}; these manifests are those that earlier runs read elsewhere"
+            "there is no config directory {folder}; using the manifests that earlier runs read \
+             elsewhere"
         );
         shell
             .output

@@ -128,7 +128,7 @@ pub enum ValueError {
     Listen,
     #[error("write NAME=ADDRESS, such as www.example.com=127.0.0.1")]
     Resolve,
-    #[error("what follows `=` must be an IP address")]
+    #[error("the value after `=` must be an IP address")]
     Address,
     #[error("write an http or https URL, such as https://hc-ping.com/UUID")]
     Url,

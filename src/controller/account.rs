@@ -147,8 +147,7 @@ fn to_be_found(account: &Account) -> Account {
 /// The journal's event when the CA has forgotten an account.
 pub(super) fn lost(url: &str, error: &EffectError) -> String {
     format!(
-        "The ACME server does not know the account {url} any more, and it is registered again \
-         with the same key: {error}"
+        "The ACME server no longer knows the account {url}; registering the same key again: {error}"
     )
 }
 
@@ -267,8 +266,7 @@ pub fn absorb(
             }
             let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
             let message = format!(
-                "The ACME account {url} was registered with the ACME server, in agreement to its \
-                 terms: {}",
+                "Registered the ACME account {url} (terms: {})",
                 terms_of_service
                     .as_deref()
                     .map_or_else(|| "none published".to_owned(), readable_terms)

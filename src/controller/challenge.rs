@@ -160,7 +160,7 @@ fn moved_on(snapshot: &Snapshot, before: &Order, now: Timestamp) -> Record {
         } else if must_yield(snapshot, before, challenge) {
             moves_to = Some(Phase::Requeued);
             let message = format!(
-                "Challenge queued again, still presented: others wait for its slot ({})",
+                "Challenge queued again, still presented, because others need its slot ({})",
                 challenge.spec.identifier
             );
             record = record.normal(now, Reason::Requeued, message);

@@ -58,8 +58,8 @@ fn abandon(snapshot: &Snapshot, folder: &str, now: Timestamp) -> Record {
     let mut record = snapshot.record.clone();
     record.deployments.retain(|known| known.target.step() != DeployStep::Output);
     let message = format!(
-        "no output is named any more: what was written to {folder} stays there with its key, and is \
-         not renewed"
+        "the manifest no longer names an output: the files in {folder}, including the key, stay \
+         there and are not renewed"
     );
     let event = Record::default().normal(now, Reason::Deployed, message);
     Record { changes: vec![Change::Certificate(Box::new(record))], ..event }
@@ -194,7 +194,7 @@ pub fn absorb(
             let before = written_to(&snapshot.record);
             let stays = before.filter(|before| target.folder().is_some_and(|now| now != *before));
             let stays = stays.map_or_else(String::new, |folder| {
-                format!("; what was written to {folder} before stays there")
+                format!("; the earlier files in {folder} stay there")
             });
             let lost = snapshot.lost_output.take_if(|_| step == DeployStep::Output);
             let lost = lost.map_or_else(String::new, |what| format!("; it had lost files: {what}"));

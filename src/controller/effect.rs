@@ -287,7 +287,7 @@ impl Effect {
         use Place::{Account, Ca, Here, Outside};
         use ReliesOn::{Order, Record, Request};
         match self {
-            Self::Prepare { .. } => (Here, "checking what is needed", Doing::Nothing, Order),
+            Self::Prepare { .. } => (Here, "checking the preconditions", Doing::Nothing, Order),
             Self::GenerateKey { .. } => (Here, "making a private key", Doing::MakeKey, Order),
             Self::ReuseKey => (Here, "taking the live private key", Doing::MakeKey, Order),
             Self::BuildRequest => (Here, "building the CSR", Doing::BuildRequest, Order),

@@ -123,7 +123,7 @@ fn keystore_mismatch(
         match formats.keystores.get(*name) {
             None => return Some(format!("{name} is missing")),
             Some(store) if store.setting != *setting => {
-                return Some(format!("{name} is to be made with {setting}"));
+                return Some(format!("{name} must be created with {setting}"));
             }
             Some(_) if snapshot.run.changed_passwords.contains(*name) => {
                 return Some(format!("the password of {name} has changed"));

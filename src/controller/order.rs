@@ -145,11 +145,11 @@ fn why_stale(snapshot: &Snapshot, order: &Order) -> &'static str {
     if request.is_none_or(|request| *request != order.spec.request) {
         "replaced by a newer request"
     } else if order.spec.directory_url != acme.server {
-        "replaced, as the issuer names another ACME server now"
+        "replaced, because the issuer now names another ACME server"
     } else if order.spec.profile != acme.profile {
-        "replaced, as the issuer names another ACME profile now"
+        "replaced, because the issuer now names another ACME profile"
     } else {
-        "replaced, as the issuer has another ACME account now"
+        "replaced, because the issuer now has another ACME account"
     }
 }
 

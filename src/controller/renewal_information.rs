@@ -242,7 +242,7 @@ fn suggested(window: &SuggestedWindow) -> (Reason, String) {
     let SuggestedWindow { start, end, renew_at, explanation_url, .. } = window;
     let see = explanation_url.as_ref().map(|url| format!(" ({url})")).unwrap_or_default();
     let message = format!(
-        "The CA suggests to renew between {} and {}{see}; the chosen time is {}",
+        "The CA suggests renewing between {} and {}{see}; the chosen time is {}",
         rfc3339(*start),
         rfc3339(*end),
         rfc3339(*renew_at)

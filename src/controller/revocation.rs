@@ -26,7 +26,7 @@ use super::{
 use crate::resource::{
     BannedKey, Cause, CauseKind, CertificateRecord, Condition, ConditionStatus, ConditionType,
     Doing, Event, EventType, Failure, LeafFacts, NamespacedName, Problem, Reason, Revocation,
-    RevocationReason, RevokedCertificate,
+    RevocationAnswer, RevocationReason, RevokedCertificate,
 };
 
 /// How many completed revocations are remembered.
@@ -46,15 +46,19 @@ pub enum Requested {
 /// Why nothing can be revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RevocationError {
-    #[error("{certificate}: nothing is issued that could be revoked")]
+    #[error("{}: there is no certificate to revoke", .certificate.short())]
     Nothing { certificate: NamespacedName },
     /// The certificate was renamed, or its secretName changed, and nothing was issued since.
     #[error(
-        "{certificate}: the certificate in its Secret is that of {owner}: nothing is issued that could be revoked"
+        "{}: there is no certificate to revoke; the one in its Secret belongs to {}",
+        .certificate.short(), .owner.short()
     )]
     OfAnother { certificate: NamespacedName, owner: NamespacedName },
     /// The current issuer has no account at the CA that issued it.
-    #[error("{certificate}: its issuer names {now}, and the live certificate is of {then}")]
+    #[error(
+        "{}: its issuer names {now}, but the current certificate is from {then}",
+        .certificate.short()
+    )]
     OtherCa { certificate: NamespacedName, now: String, then: String },
 }
 
@@ -427,7 +431,7 @@ pub fn absorb(
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     let answer = match outcome {
-        Outcome::Done => Ok(()),
+        Outcome::Revoked(answer) => Ok(answer),
         Outcome::Failed(error) => Err(error),
         other => return Err(IllegalOutcome::new("revoking", &other)),
     };
@@ -439,7 +443,7 @@ pub fn absorb(
 fn answered(
     record: &CertificateRecord,
     fingerprint: &str,
-    answer: &Result<(), EffectError>,
+    answer: &Result<RevocationAnswer, EffectError>,
     now: Timestamp,
 ) -> Record {
     let mut all = record.revocations.iter();
@@ -450,7 +454,7 @@ fn answered(
     };
     let (serial, reason) = (revocation.serial.clone(), revocation.reason);
     let is_final = match answer {
-        Ok(()) => {
+        Ok(_) => {
             revocation.revoked_at = Some(now);
             true
         }
@@ -465,7 +469,7 @@ fn answered(
     }
     let change = revoked(record, revocation);
     match answer {
-        Ok(()) => {
+        Ok(_) => {
             let message = format!("The certificate with serial {serial} was revoked: {reason}");
             change.normal(now, Reason::Revoked, message)
         }

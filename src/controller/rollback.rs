@@ -27,15 +27,15 @@ use crate::resource::{
 /// Why no rollback happens.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum RollbackError {
-    #[error("{certificate}: nothing is issued yet")]
+    #[error("{}: nothing is issued yet", .certificate.short())]
     Nothing { certificate: NamespacedName },
     /// No older revision is kept.
-    #[error("{certificate}: no revision before {live} is kept")]
+    #[error("{}: there is no revision before {live}", .certificate.short())]
     NoneBefore { certificate: NamespacedName, live: u32, stored: Vec<StoredRevision> },
-    #[error("{certificate}: revision {wanted} is not kept")]
+    #[error("{}: there is no revision {wanted}", .certificate.short())]
     Unknown { certificate: NamespacedName, wanted: u32, stored: Vec<StoredRevision> },
     /// It must not be live again.
-    #[error("{certificate}: cannot roll back to revision {wanted}: {why}")]
+    #[error("{}: cannot roll back to revision {wanted}: {why}", .certificate.short())]
     Refused { certificate: NamespacedName, wanted: u32, why: String, stored: Vec<StoredRevision> },
 }
 

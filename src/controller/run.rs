@@ -8,7 +8,8 @@ use super::attempt::{Attempt, Slot};
 use super::effect::Effect;
 use super::step::{Awaited, Deferral, EffectError};
 use crate::resource::{
-    DeployStep, Doing, Failure, Obstacle, OrderPhase, Pause, Refusal, RevocationReason,
+    DeployStep, Doing, Failure, Obstacle, OrderPhase, Pause, Refusal, RevocationAnswer,
+    RevocationReason,
 };
 
 /// What happened in this run. Dropped when it ends.
@@ -95,7 +96,7 @@ pub struct Run {
     /// What the user requested for this run.
     pub request: Option<UserRequest>,
     /// The CA's responses to revocations, by fingerprint.
-    pub revocations: Vec<(String, Result<(), EffectError>)>,
+    pub revocations: Vec<(String, Result<RevocationAnswer, EffectError>)>,
     /// The revision that a rollback replaced in this run, and the one that is live instead.
     pub went_back: Option<(u32, u32)>,
     /// The contacts were sent to the CA in this run.

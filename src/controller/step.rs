@@ -12,7 +12,8 @@ use crate::resource::{
     Account, AuthorizationState, BannedKey, Cause, CauseKind, CertificateRecord,
     CertificateRequest, Challenge, ChallengeSpec, CheckReport, Dns01Target, Doing, Event,
     EventType, Failure, GoDuration, Identifier, KeyFacts, LeafFacts, OfferedChallenge, Order,
-    OrderState, Pause, Problem, PublicKeyDigest, Reason, RevokedCertificate, Spent,
+    OrderState, Pause, Problem, PublicKeyDigest, Reason, RevocationAnswer, RevokedCertificate,
+    Spent,
 };
 
 /// What one controller wants next.
@@ -215,7 +216,9 @@ pub enum Outcome {
         /// Digest of the deployed files.
         files: String,
     },
-    /// `Revoke`, `SwitchBack`, `RestoreLinks`, `RestoreFiles`, `DeactivateAccount`: done.
+    /// `Revoke`: the CA's answer.
+    Revoked(RevocationAnswer),
+    /// `SwitchBack`, `RestoreLinks`, `RestoreFiles`, `DeactivateAccount`: done.
     Done,
     /// Any effect: it failed.
     Failed(EffectError),
@@ -247,6 +250,7 @@ impl Outcome {
             Self::PublishedTemporary(_) => "published temporarily",
             Self::Rewritten => "rewritten",
             Self::Deployed { .. } => "deployed",
+            Self::Revoked(_) => "revoked",
             Self::Done => "done",
             Self::Failed(_) => "failed",
         }

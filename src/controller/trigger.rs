@@ -85,7 +85,7 @@ fn withdrawn(snapshot: &Snapshot, now: Timestamp) -> Option<Record> {
     }
     let mut record = snapshot.record.clone();
     record.status.remove_condition(ConditionType::Issuing);
-    let message = "The issuer is the one of the certificate in place again: nothing to issue";
+    let message = "The issuer is again that of the current certificate: nothing to issue";
     Some(Record::of(Change::Certificate(Box::new(record))).normal(now, Reason::Ready, message))
 }
 
@@ -115,7 +115,7 @@ pub fn taken_back(
     let request = snapshot.next_request.as_ref();
     let request = request.map(|request| Change::DropRequest(request.revision));
     let changes = key.into_iter().chain(request).chain([Change::Certificate(Box::new(record))]);
-    let message = "Re-issuance taken back: nothing was sent to the CA";
+    let message = "Re-issuance cancelled: nothing was sent to the CA";
     let record = Record { changes: changes.collect(), events: Vec::new() };
     Some(record.normal(now, Reason::Ready, message))
 }
@@ -130,7 +130,7 @@ fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
         return None;
     }
     let message = format!(
-        "the certificate in place is from {issued_by}, and issuer \"{}\" names the staging CA \
+        "the current certificate is from {issued_by}, but issuer \"{}\" names the staging CA \
          {server}, which no client trusts",
         snapshot.issuer.metadata.name
     );
@@ -263,7 +263,10 @@ fn differences(
     if !key_mismatches(spec, key).is_empty() {
         let (algorithm, size) = spec.key_parameters();
         let (found, bits) = (key.algorithm, key.size);
-        why.push(format!("its key is {found} {bits}, spec.privateKey asks for {algorithm} {size}"));
+        why.push(format!(
+            "its key is {found} {bits}, but spec.privateKey requests {algorithm} \
+            {size}"
+        ));
         keep.push(format!("privateKey: {{algorithm: {found}, size: {bits}}}"));
     }
     for field in leaf_mismatches(spec, leaf) {
@@ -282,7 +285,7 @@ fn differences(
             ("commonName", one) => (one.to_owned(), format!("{name}: {one}")),
             (_, several) => (several.to_owned(), format!("{name}: [{several}]")),
         };
-        why.push(format!("{field} differs, it has {has}"));
+        why.push(format!("{field} differs: the certificate has {has}"));
         keep.push(fits);
     }
     (why, keep)

@@ -264,7 +264,7 @@ fn account_key(access: IssuerAccess<'_>, is_known: bool) -> Option<Unmet> {
             if is_known || !acme.disable_account_key_generation {
                 return None;
             }
-            let message = format!("{error}; disableAccountKeyGeneration forbids to make one");
+            let message = format!("{error}; disableAccountKeyGeneration forbids generating one");
             Unmet::secret(true, field, name, &error).worded(&message)
         }
         Err(error) => Unmet::secret(true, field, name, &error),

@@ -50,7 +50,7 @@ pub struct ObjectId {
 
 impl std::fmt::Display for ObjectId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.kind, self.key)
+        write!(f, "{} {}", self.kind, self.key.short())
     }
 }
 
@@ -236,7 +236,7 @@ pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
             let first = *known.entry((code, message, suggestion, help)).or_insert(all.len());
             if let Some((of, others)) = all.get_mut(first) {
                 match &found.blocks {
-                    Blocks::Object(id) => others.push(id.key.to_string()),
+                    Blocks::Object(id) => others.push(id.key.short()),
                     Blocks::Nothing | Blocks::File | Blocks::Document if of.path == *path => {}
                     Blocks::Nothing | Blocks::File | Blocks::Document => {
                         others.push(path.display().to_string());
@@ -252,8 +252,7 @@ pub fn joined(diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
             0 => String::new(),
             count => format!(" and {count} more"),
         };
-        let names = others.iter().take(FEW).map(|one| one.strip_prefix("default/").unwrap_or(one));
-        let names = names.collect::<Vec<_>>().join(", ");
+        let names = others.iter().take(FEW).cloned().collect::<Vec<_>>().join(", ");
         let also = (!names.is_empty()).then(|| format!("the same for {names}{unnamed}"));
         let help = [found.help.clone(), also].into_iter().flatten().collect::<Vec<_>>().join("; ");
         Diagnostic { help: Some(help).filter(|help| !help.is_empty()), ..found }

@@ -45,12 +45,6 @@ impl<'n> Field<'n> {
         sink.add(self.wrong_word(message, words));
     }
 
-    /// The same, where the message does not have the words as they are written.
-    pub(crate) fn refuse_word_with(&self, sink: &mut Sink<'_>, message: String, words: &[&str]) {
-        let help = format!("one of {}", words.join(", "));
-        sink.add(self.wrong_word(message, words).help(help));
-    }
-
     fn wrong_word(&self, message: String, words: &[&str]) -> Draft {
         let suggestion = self.node.as_text().and_then(|text| nearest(text, words.iter().copied()));
         Draft::error("E0105", self.span(), &self.path, message).suggest(suggestion)
@@ -72,7 +66,7 @@ impl<'n> Field<'n> {
         let draft = Draft::error("E0103", span, &self.path, message);
         let help = match &self.node.value {
             Value::Scalar { raw, plain: true } if wanted == LIST && raw.starts_with('-') => {
-                "put a space behind the `-`"
+                "put a space after the `-`"
             }
             Value::Mapping(_) | Value::Scalar { .. } if wanted == LIST => {
                 "each item of a list begins with `- `"

@@ -29,14 +29,7 @@ pub(crate) fn private_key(
 }
 
 fn key_algorithm(field: &Field<'_>, sink: &mut Sink<'_>) -> Option<KeyAlgorithm> {
-    let text = field.text(sink)?;
-    if let Some((_, algorithm)) = ALGORITHMS.iter().find(|(word, _)| *word == text) {
-        return Some(*algorithm);
-    }
-    // The words of cert-manager; the right ones are proposed below.
-    let message = "must be either empty or one of rsa, ecdsa or ed25519".to_owned();
-    field.refuse_word_with(sink, message, &ALGORITHMS.map(|(word, _)| word));
-    None
+    field.word(sink, &ALGORITHMS)
 }
 
 fn size(field: &Field<'_>, algorithm: Option<KeyAlgorithm>, sink: &mut Sink<'_>) -> Option<u32> {

@@ -174,7 +174,7 @@ impl Loaded {
             let kinds: BTreeSet<&str> = others.map(|other| other.kind.as_str()).collect();
             let kinds: Vec<&str> = kinds.into_iter().collect();
             let only = if kinds.is_empty() {
-                "nothing is in it".to_owned()
+                "it is empty".to_owned()
             } else {
                 format!("it holds only {}, which certctl does not read", kinds.join(", "))
             };

@@ -32,7 +32,7 @@ pub struct Skipped {
 impl std::fmt::Display for Skipped {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { origin, kind, key, reason, .. } = self;
-        let (kind, key) = (escape(kind), key.to_string());
+        let (kind, key) = (escape(kind), key.short());
         let place = origin.path.to_string_lossy();
         let line = origin.line;
         write!(f, "{}:{line}: skipped: {kind} {}: {reason}", escape(&place), escape(&key))

@@ -203,8 +203,7 @@ fn warn_of_http(text: &str, node: &Node, path: &str, sink: &mut Sink<'_>) {
     let uri = format!("http://{authority}/").parse::<http::Uri>();
     let reach = uri.ok().and_then(|uri| Reach::of_host(uri.host()?));
     if !matches!(reach, Some(Reach::Host)) {
-        let message =
-            "http: what is sent there, credentials too, can be read and changed on the way";
+        let message = "http: others can read and change the requests, including credentials";
         let draft = Draft::warning("W0306", node.span, path, message);
         sink.add(Draft {
             help: Some("https://, or an address of this machine".to_owned()),

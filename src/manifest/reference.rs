@@ -280,7 +280,7 @@ pub fn keep_recorded(
         let id = ObjectId { kind: "Certificate".to_owned(), key };
         for other in others {
             let message = format!("{id} is defined already ({})", place(own));
-            let used = format!("{} is used, from which it was issued", own.path.display());
+            let used = format!("certctl uses {}, from which it was issued", own.path.display());
             let unused = other.path.clone();
             let (help, fix) = if remembered.contains_key(&own.path) {
                 (used, Some(Fix::RemoveOne { unused }))
@@ -334,7 +334,10 @@ pub fn explain_remembered(loaded: &mut Loaded, remembered: &BTreeMap<PathBuf, Na
             continue;
         };
         let path = found.path.display();
-        let why = format!("this file is read because an earlier run issued {name} from it");
+        let why = format!(
+            "certctl reads this file because an earlier run issued {} from it",
+            name.short()
+        );
         found.help = Some(format!("{why}; remove it from one of the two files, or delete {path}"));
     }
 }
@@ -427,18 +430,19 @@ fn wanted_twice(
     other: &Certificate,
 ) -> Option<Diagnostic> {
     let (file, places) = loaded.places.get(&place_key(&other.origin))?;
-    let (owner_key, key) = (owner.metadata.key(), other.metadata.key());
+    let (owner_name, key) = (owner.metadata.key().short(), other.metadata.key());
+    let name = key.short();
     let message = format!(
-        "Certificates {owner_key} ({}) and {key} have the same secretName `{}`",
+        "Certificates {owner_name} ({}) and {name} have the same secretName `{}`",
         place(&owner.origin),
         other.spec.secret_name,
     );
     let help = if knows_state {
-        format!("it belongs to {owner_key}; give {key} a secretName of its own")
+        format!("it belongs to {owner_name}; give {name} another secretName")
     } else {
         format!(
-            "it belongs to the one that was issued first, which the state knows, else to \
-             {owner_key}; give the other a secretName of its own"
+            "it belongs to the one that was issued first, or else to \
+             {owner_name}; give the other one another secretName"
         )
     };
     let id = ObjectId { kind: "Certificate".to_owned(), key };
@@ -520,13 +524,14 @@ impl Check<'_> {
             );
         }
         let Some(first) = self.folders.get(&folder).filter(|first| **first != key) else { return };
-        let folder = folder.display();
+        let (folder, name) = (folder.display(), key.short());
         let message = format!(
-            "Certificates {first} and {key} have the same certctl/output-dir {folder}: only \
-             one of them can write to it"
+            "Certificates {} and {name} have the same certctl/output-dir {folder}; only one of them \
+             can write to it",
+            first.short()
         );
         let draft = Draft::warning("W0308", self.places.name, "metadata.annotations", message);
-        sink.add(draft.help(format!("give {key} a folder of its own")));
+        sink.add(draft.help(format!("give {name} another folder")));
     }
 
     /// The issuer, when it is there and can be used.
@@ -536,7 +541,8 @@ impl Check<'_> {
             let group = &reference.group;
             let kind = &self.places.written_kind;
             let message = format!(
-                "issuers of group `{group}` (kind `{kind}`) are not served: only {GROUP} is"
+                "issuers of group `{group}` (kind `{kind}`) are not supported, only those of \
+                 {GROUP}"
             );
             let field = "spec.issuerRef.group";
             sink.error("E0203", self.places.issuer_group, field, message);
@@ -658,8 +664,8 @@ impl Check<'_> {
             && !issuer.acme.enable_duration_feature
         {
             let message = format!(
-                "the CA decides: issuer \"{}\" is without enableDurationFeature, so that the \
-                 duration is not sent, and a change of it orders nothing",
+                "the duration has no effect, because issuer \"{}\" does not set \
+                 enableDurationFeature",
                 issuer.metadata.name
             );
             let draft = Draft::warning("W0304", span, "spec.duration", message);
@@ -705,7 +711,7 @@ impl Check<'_> {
         let is_address = matches!(name.identifier, Identifier::Ip(_));
         let star = if name.wildcard { "*." } else { "" };
         let full = format!("{star}{}", name.identifier);
-        let whose = format!("{} {}", issuer.kind, issuer.metadata.key());
+        let whose = format!("{} {}", issuer.kind, issuer.metadata.key().short());
         let (code, message) = if name.wildcard && pick(&others) {
             ("E0208", format!("{full} needs a dns01 solver, and {whose} has only http01 for it"))
         } else if is_address && pick(&others) {
@@ -742,7 +748,7 @@ fn unnamed_server(issuer: &Issuer) -> Option<String> {
 }
 
 const NONE_READ: &str =
-    "no Issuer was read: name its file, too, or put it into the config directory";
+    "no Issuer was read: add its file to the command, or put it into the config directory";
 /// How many issuers are listed when no name is similar to the missing one.
 const MAX_LISTED: usize = 5;
 /// The most names that public CAs take in one order.

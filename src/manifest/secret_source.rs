@@ -42,7 +42,7 @@ pub enum SecretError {
     #[error("`{text}` is not the name of a Secret or of an entry in one")]
     Name { text: String },
     /// None of the places has it.
-    #[error("secret {secret} has no `{key}`; tried {}", tried.join(", "))]
+    #[error("secret {} has no `{key}`; tried {}", .secret.short(), .tried.join(", "))]
     Missing {
         secret: NamespacedName,
         key: String,
@@ -62,7 +62,7 @@ impl SecretError {
     pub fn obstacle(&self) -> Obstacle {
         match self {
             Self::Missing { secret, key, tried } => {
-                let found = Obstacle::new(format_args!("secret {secret} has no `{key}`"));
+                let found = Obstacle::new(format_args!("secret {} has no `{key}`", secret.short()));
                 // The first is a manifest, the next one a file.
                 found.with(tried.get(1).map(|path| install(Path::new(path))))
             }
@@ -121,7 +121,7 @@ impl SecretSource {
         named(is_dns_label(namespace), namespace)?;
         named(is_dns_subdomain(name), name)?;
         named(is_secret_key(key), key)?;
-        let mut tried = vec![format!("a Secret manifest {secret}")];
+        let mut tried = vec![format!("a Secret manifest {}", secret.short())];
         if let Some(manifest) = self.manifests.get(secret) {
             if let Some(bytes) = manifest.data.get(key) {
                 return Ok((bytes.clone(), manifest.origin.path.clone()));

@@ -141,7 +141,7 @@ fn absolute(text: &str) -> Result<(), &'static str> {
 fn keeps_files(text: &str) -> Result<(), &'static str> {
     let is_below = |folder: &&str| Path::new(text).starts_with(folder);
     if ["/proc", "/sys", "/dev"].iter().any(is_below) && !is_below(&"/dev/shm") {
-        return Err("/proc, /sys and /dev keep no files");
+        return Err("/proc, /sys and /dev cannot store files");
     }
     Ok(())
 }
@@ -164,7 +164,7 @@ fn mode(text: &str) -> Result<u32, &'static str> {
         return Err("private keys must not be open to others: the last digit must be 0");
     }
     if mode & 0o110 != 0 {
-        return Err("the files are no programs: no digit may be odd, such as in 0640");
+        return Err("the files are not programs: no digit may be odd, such as in 0640");
     }
     Ok(mode)
 }

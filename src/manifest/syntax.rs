@@ -159,12 +159,12 @@ impl<'t> Scene<'t> {
         for (number, text) in std::iter::once((at.line, line)).chain(above) {
             if let Some(column) = tight_colon(text) {
                 let span = Span { line: number, column, end_line: number, end_column: column + 1 };
-                let message = "a space is missing behind this `:`".to_owned();
+                let message = "a space is missing after this `:`".to_owned();
                 return Some(Fault { span, message, help: None });
             }
         }
         let bare = |span| {
-            let message = "a `:` is missing behind this key".to_owned();
+            let message = "a `:` is missing after this key".to_owned();
             Fault { span, message, help: None }
         };
         if missing {
@@ -177,7 +177,7 @@ impl<'t> Scene<'t> {
             return (!text.contains(':')).then(|| bare(span));
         }
         let message = format!(
-            "indented deeper than line {parent} ({}, not {}), which has its value already",
+            "indented deeper than line {parent} ({}, not {}), which already has a value",
             spaces(indent(line)),
             indent(text)
         );
@@ -235,11 +235,11 @@ impl<'t> Scene<'t> {
         let at_line = |(number, level): &(usize, usize)| format!("{level} in line {number}");
         let others: Vec<String> = deeper.into_iter().chain(less).map(at_line).collect();
         let message = format!(
-            "indented by {}, which fits no line above ({})",
+            "indented by {}, which matches no line above ({})",
             spaces(own),
             others.join(", ")
         );
-        let help = Some("what belongs together begins in the same column");
+        let help = Some("the fields of an object begin in the same column");
         let column = own + 1;
         let end_column = self.line(at.line).trim_end().chars().count() + 1;
         let span = Span { line: at.line, column, end_line: at.line, end_column };
@@ -378,9 +378,9 @@ mod tests {
         let quote = "this quote is never closed";
         let bracket = "this bracket is never closed";
         let dashes = "objects are separated by a line of exactly three dashes: ---";
-        let space = "a space is missing behind this `:`";
-        let fits = "which fits no line above";
-        let column = "(what belongs together begins in the same column)";
+        let space = "a space is missing after this `:`";
+        let fits = "which matches no line above";
+        let column = "(the fields of an object begin in the same column)";
         let cases = [
             ("a:\n\tb: 1", format!("2:1-2 {tab}")),
             ("a:\n  b:\n\t\t- c\n", format!("3:1-3 {tab}")),
@@ -412,12 +412,12 @@ mod tests {
             ("a:\n  b:c\n  d: 1\n", format!("2:4-5 {space}")),
             ("a:b\nc: 1\n", format!("1:2-3 {space}")),
             ("a: 1\nb:c\n", format!("2:2-3 {space}")),
-            ("a b\nc d: e\n", "1:1-4 a `:` is missing behind this key".to_owned()),
+            ("a b\nc d: e\n", "1:1-4 a `:` is missing after this key".to_owned()),
             ("a: b: c\n", format!("1:4-8 a value with `: ` in it {quoted}")),
-            ("a: 1\nbc\n", "2:1-3 a `:` is missing behind this key".to_owned()),
+            ("a: 1\nbc\n", "2:1-3 a `:` is missing after this key".to_owned()),
             (
                 "a: b\n  c: d\n",
-                "2:3-7 indented deeper than line 1 (2 spaces, not 0), which has its value already"
+                "2:3-7 indented deeper than line 1 (2 spaces, not 0), which already has a value"
                     .to_owned(),
             ),
             (
@@ -450,7 +450,7 @@ mod tests {
             ),
             (
                 "a:\n- b: 1\n   c: 1\n",
-                "3:4-8 indented deeper than line 2 (3 spaces, not 0), which has its value already"
+                "3:4-8 indented deeper than line 2 (3 spaces, not 0), which already has a value"
                     .to_owned(),
             ),
         ];

@@ -88,7 +88,7 @@ fn warn_if_soon(
         return;
     }
     let message = format!(
-        "each certificate would be renewed {} after it is issued, of a lifetime of {duration}",
+        "each certificate would be renewed {} after issuance, but its lifetime is {duration}",
         GoDuration(from_issuance)
     );
     let usual = GoDuration(duration.0 / 3);

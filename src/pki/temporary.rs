@@ -29,7 +29,7 @@ pub enum TemporaryError {
     #[error(transparent)]
     Key(#[from] KeyError),
     /// No random serial number.
-    #[error("no random bytes to be had")]
+    #[error("the system has no random bytes")]
     Random,
     /// The encoder returned an error.
     #[error("cannot make a temporary certificate: {reason}")]

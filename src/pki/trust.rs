@@ -12,7 +12,7 @@ use webpki::{EndEntityCert, KeyUsage};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TrustError {
     /// The certificate or the roots are missing.
-    #[error("no root certificates to judge by")]
+    #[error("there are no root certificates")]
     NoRoots,
     /// No path ends at a root.
     #[error("issued by an unknown authority")]

@@ -434,11 +434,11 @@ mod tests {
             reason: reason.to_owned(),
         };
         let without = |servers| {
-            let unusable = vec![unusable("/etc/resolv.conf", "no name server is in it")];
+            let unusable = vec![unusable("/etc/resolv.conf", "it lists no name server")];
             Resolver::new(ResolverOptions { servers, unusable, ..ResolverOptions::default() })
         };
         let text = without(vec![]).addresses("www.example.com").await.unwrap_err().to_string();
-        let reason = "cannot look up www.example.com: /etc/resolv.conf: no name server is in it";
+        let reason = "cannot look up www.example.com: /etc/resolv.conf: it lists no name server";
         assert_eq!(text, reason);
         let recursive = without(vec![]);
         let text = super::super::zone_of(&recursive, "www.example.com").await.unwrap_err();

@@ -105,7 +105,7 @@ pub async fn check_dns01(resolver: &Resolver, request: &Dns01Request) -> Dns01Re
 }
 
 fn out_of_time(request: &Dns01Request) -> String {
-    format!("no end of the lookups after {} s", request.time_limit.as_secs_f32())
+    format!("the lookups did not finish within {} s", request.time_limit.as_secs_f32())
 }
 
 /// One name server, and how it is reached.

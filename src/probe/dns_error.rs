@@ -57,7 +57,7 @@ pub enum LookupError {
         limit: usize,
     },
     /// No zone holds the name; cert-manager's message.
-    #[error("could not find the start of authority for {name:?}")]
+    #[error("no DNS zone found for {name:?}")]
     NoZone { name: String },
     /// A zone without NS records.
     #[error("the zone {zone} has no NS records")]

@@ -50,10 +50,13 @@ pub(super) async fn fetch(
         }
         let host = url.host_str().unwrap_or_default();
         if host.ends_with(WITHOUT_SLASH) {
-            return Err(garbled("its target needs a `/` behind the host".to_owned()));
+            return Err(garbled("its target needs a `/` after the host".to_owned()));
         }
         if bare(host).parse::<IpAddr>().is_ok() {
-            trail.warnings.push(format!("public CAs follow no redirect to an address, as {host}"));
+            trail.warnings.push(format!(
+                "public CAs do not follow redirects to an address such as \
+                {host}"
+            ));
         }
         let addresses = addresses(resolver, &url).await.map_err(garbled)?;
         let addresses = followed(answer.remote.ip(), addresses).map_err(garbled)?;

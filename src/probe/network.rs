@@ -50,7 +50,7 @@ pub enum NetworkError {
     Status { status: u16 },
     #[error("the answer is longer than {max} bytes")]
     TooLarge { max: usize },
-    #[error("not asked: {reason}")]
+    #[error("not queried: {reason}")]
     Near { reason: String },
     #[error("not a usable URL: {reason}")]
     Url { reason: String },

@@ -32,7 +32,7 @@ pub(super) fn servers(text: io::Result<String>) -> (Vec<SocketAddr>, Vec<DnsServ
         }
     }
     if good.is_empty() && bad.is_empty() {
-        bad.push(unusable(RESOLV_CONF, &"no name server is in it"));
+        bad.push(unusable(RESOLV_CONF, &"it lists no name server"));
     }
     (good, bad)
 }
@@ -59,8 +59,8 @@ mod tests {
         let cases: &[(&str, &[&str], &[&str])] = &[
             ("nameserver 192.0.2.1\nnameserver 2001:db8::1\n", &["192.0.2.1", "2001:db8::1"], &[]),
             ("# a\n; b\n\tnameserver\t192.0.2.1 # c\r\noptions edns0 new\n", &["192.0.2.1"], &[]),
-            ("search example.com\n", &[], &["/etc/resolv.conf: no name server is in it"]),
-            ("", &[], &["/etc/resolv.conf: no name server is in it"]),
+            ("search example.com\n", &[], &["/etc/resolv.conf: it lists no name server"]),
+            ("", &[], &["/etc/resolv.conf: it lists no name server"]),
             ("nameserver 127.0.0.1:53\n", &[], &["127.0.0.1:53: not an IP address"]),
             (
                 "nameserver fe80::1%eth0\n",

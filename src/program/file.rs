@@ -54,7 +54,7 @@ impl Program {
         for part in parts {
             if !is_component(part) {
                 return Err(Obstacle::new(format_args!(
-                    "`{}` is no name of a file, made of letters, digits, '-', '_' and '.'",
+                    "`{}` is not a file name of letters, digits, '-', '_' and '.'",
                     escape(part)
                 )));
             }

@@ -99,7 +99,8 @@ impl Run<'_> {
         let mut child = self.start().await.map_err(|error| {
             let missing = error.kind() == ErrorKind::NotFound;
             let help = if missing {
-                "; is the interpreter that its first line names there, and does the line end as on Unix?"
+                "; check that the interpreter in its first line exists, and that the line ends as \
+                 on Unix"
             } else if Errno::from_io_error(&error) == Some(Errno::NOEXEC) {
                 "; its first line must name the interpreter, such as #!/bin/sh"
             } else if self.as_root && error.kind() == ErrorKind::PermissionDenied {

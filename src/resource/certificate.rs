@@ -105,12 +105,12 @@ spec! {
         issuer_ref "issuerRef": IssuerRef as Object, Both;
     }
     optional {
-        /// At most 64 characters; with an ACME issuer it must be among the names.
+        /// The common name, at most 64 characters; with an ACME issuer also one of the names.
         common_name "commonName": String as Text, Both, example "www.example.com";
         /// DNS names; a wildcard such as '*.example.com' needs a dns01 solver.
         dns_names "dnsNames": Vec<DnsName> as Texts, Both,
             example "[www.example.com, example.com]";
-        /// IP addresses, if the CA certifies them; they need http01.
+        /// IP addresses, if the CA certifies them. They need http01.
         ip_addresses "ipAddresses": Vec<IpAddr> as Texts, Both, example "[192.0.2.1]";
         /// E-mail addresses. No public ACME CA certifies them.
         email_addresses "emailAddresses": Vec<String> as Texts, Both, example "[ops@example.com]";
@@ -126,16 +126,16 @@ spec! {
         /// enableDurationFeature.
         duration "duration": Option<GoDuration> as Duration, Both,
             default "2160h", example "2160h";
-        /// How long before expiry it is renewed, or earlier if the CA suggests it (ARI); at least
-        /// 5m and less than its lifetime; excludes renewBeforePercentage.
+        /// The time before expiry at which certctl renews, or earlier if the CA suggests it (ARI).
+        /// At least 5m and less than the lifetime; excludes renewBeforePercentage.
         renew_before "renewBefore": Option<GoDuration> as Duration, Both,
             default "a third of the lifetime", example "720h";
         /// The same as a percentage of the lifetime, 1 to 99.
         renew_before_percentage "renewBeforePercentage": Option<i32> as Integer, Both,
             example "33";
-        /// When renewals may happen.
+        /// The allowed times of renewals.
         renewal "renewal": Option<Renewal> as Object, Both;
-        /// What the key may be used for.
+        /// The purposes of the key.
         usages "usages": Vec<Usage> as Choices(
             "signing, digital signature, content commitment, key encipherment, key agreement, \
              data encipherment, cert sign, crl sign, encipher only, decipher only, any, \
@@ -147,7 +147,7 @@ spec! {
         is_ca "isCA": bool as Bool, Both, default "false", example "false";
         /// The private key.
         private_key "privateKey": Option<PrivateKeySpec> as Object, Both;
-        /// How the request is signed; must fit the key.
+        /// The algorithm that signs the request; must match the key.
         signature_algorithm "signatureAlgorithm": Option<SignatureAlgorithm> as Word(
             "SHA256WithRSA, SHA384WithRSA, SHA512WithRSA, ECDSAWithSHA256, ECDSAWithSHA384, \
              ECDSAWithSHA512, PureEd25519"
@@ -155,7 +155,7 @@ spec! {
         /// Whether the request contains the usages.
         encode_usages_in_request "encodeUsagesInRequest": Option<bool> as Bool, Both,
             default "true", example "true";
-        /// How many past requests are kept, at least 1.
+        /// The number of past requests to keep, at least 1.
         revision_history_limit "revisionHistoryLimit": Option<i32> as Integer, Both,
             default "1", example "3";
         /// Metadata of the Secret; certctl keeps it in metadata.json beside the pair.
@@ -164,7 +164,8 @@ spec! {
         keystores "keystores": Option<Keystores> as Object, Both;
         /// Further forms of key and chain.
         additional_output_formats "additionalOutputFormats": Vec<OutputFormat> as Objects, Both;
-        /// For CA certificates; validated but not requested: no ACME CA issues them.
+        /// Constraints of a CA certificate. certctl validates but does not request them, because no
+        /// ACME CA issues CA certificates.
         name_constraints "nameConstraints": Option<NameConstraints> as Object, Cluster;
     }
 }
@@ -483,7 +484,7 @@ pub enum RenewalPolicy {
 pub struct RenewalWindow {
     /// Five fields (minute, hour, day, month, weekday) or a descriptor such as `@daily`.
     pub cron: Cron,
-    /// How long the window stays open.
+    /// The length of a window.
     pub window_duration: GoDuration,
     /// The time zone of the expression.
     #[serde(default, skip_serializing_if = "Zone::is_default")]

@@ -240,25 +240,13 @@ impl Challenge {
         (self.reason_source, self.reason) = (source, reason.into());
     }
 
-    /// Its reason in a terminal: what the self-check found comes first, since a narrow line is cut
-    /// at its end.
+    /// Its reason in a terminal: the finding of the self-check alone.
     pub fn shown_reason(&self) -> String {
         let cause = match self.reason_source {
             ReasonSource::SelfCheck => self.check().and_then(CheckReport::cause),
             ReasonSource::Accept | ReasonSource::Other => None,
         };
-        // What is not waited for has the reason of the check alone.
-        let is_final = self.check().and_then(CheckReport::reason) == Some(&self.reason);
-        match cause {
-            Some(cause) if is_final => cause.to_owned(),
-            Some(cause) => {
-                format!(
-                    "{cause}; waiting for {} challenge propagation",
-                    self.spec.kind.in_capitals()
-                )
-            }
-            None => self.reason.clone(),
-        }
+        cause.unwrap_or(&self.reason).to_owned()
     }
 
     /// The last self-check, unless the challenge is valid.

@@ -161,7 +161,7 @@ mod tests {
             );
         }
         let blank = Dns01Report::blank(String::new(), String::new(), None);
-        let failed = blank.clone().failed("could not find the start of authority".to_owned());
+        let failed = blank.clone().failed("no DNS zone found".to_owned());
         assert!(CheckReport::Dns01(failed).is_obstructed());
         assert!(!CheckReport::Dns01(blank).is_obstructed());
     }

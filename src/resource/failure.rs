@@ -148,7 +148,7 @@ impl fmt::Display for Failure {
         }
         match self.besides.as_deref() {
             Some(Waiting { until, failure }) => {
-                write!(f, "; besides, the issuance waits until {}: {failure}", rfc3339(*until))
+                write!(f, "; the issuance also waits until {}: {failure}", rfc3339(*until))
             }
             None => Ok(()),
         }
@@ -634,15 +634,15 @@ impl fmt::Display for Cause {
             Self::KeyMismatch { secret_name, fields } => write!(
                 f,
                 "User intervention required: existing private key in Secret \"{secret_name}\" does \
-                 not match requirements on Certificate resource, mismatching fields: [{}], and a \
-                 new one is not made because spec.privateKey.rotationPolicy is Never. Set it to \
-                 Always, change spec.privateKey back, or put a fitting tls.key there",
+                 not match requirements on Certificate resource, mismatching fields: [{}], and \
+                 spec.privateKey.rotationPolicy Never forbids a new one. Set it to Always, \
+                 restore the earlier spec.privateKey, or provide a matching tls.key",
                 fields.join(" ")
             ),
             Self::UnfinishedDeactivation { directory_url, issuer } => write!(
                 f,
-                "the account of issuer \"{issuer}\" at {directory_url} was to be deactivated, and it is \
-                 not known whether it is"
+                "the deactivation of the account of issuer \"{issuer}\" at {directory_url} was \
+                 requested, but its result is unknown"
             ),
             Self::Solver { identifier, issuer, cause } => {
                 write!(f, "{identifier}: issuer \"{issuer}\", dns01: {cause}")

@@ -115,6 +115,7 @@ pub use limit::{AccountLimits, FailedValidation, Refusal, Scope};
 pub use metadata::{Metadata, Origin};
 pub use name::{
     DnsName, Identifier, NameError, NamespacedName, base_of, is_dns_label, is_dns_subdomain,
+    short_form,
 };
 pub use order::{
     Authorization, FailedOrder, OfferedChallenge, Order, OrderPhase, OrderSpec, OrderUrls,
@@ -126,7 +127,8 @@ pub use reach::Reach;
 pub use renewal_information::{AcmeStatus, NoWindow, RenewalInformation, SuggestedWindow};
 pub use response_code::response_code;
 pub use revocation::{
-    BannedKey, BannedKeys, Revocation, RevocationReason, RevocationReasonError, RevokedCertificate,
+    BannedKey, BannedKeys, Revocation, RevocationAnswer, RevocationReason, RevocationReasonError,
+    RevokedCertificate,
 };
 pub use rollback::Rollback;
 pub use secret::{

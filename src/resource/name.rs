@@ -30,7 +30,20 @@ impl NamespacedName {
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), name: name.into() }
     }
+
+    /// The form for people: the name alone in the default namespace, else with its namespace.
+    pub fn short(&self) -> String {
+        if self.namespace == DEFAULT { self.name.clone() } else { self.to_string() }
+    }
 }
+
+/// The same of the printed form of a name.
+pub fn short_form(name: &str) -> &str {
+    name.strip_prefix(DEFAULT).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+}
+
+/// The namespace of objects that name none.
+const DEFAULT: &str = "default";
 
 impl fmt::Display for NamespacedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -270,7 +283,7 @@ pub(super) fn namespace<'de, D: Deserializer<'de>>(from: D) -> Result<String, D:
 }
 
 fn not_a<E: serde::de::Error>(text: &str, what: &str) -> E {
-    E::custom(format_args!("{text:?} is no {what}"))
+    E::custom(format_args!("{text:?} is not a valid {what}"))
 }
 
 fn is_label_of_object(label: &str) -> bool {
@@ -304,6 +317,16 @@ mod tests {
         }
         for (text, expected) in [("192.168.1.5", false), ("8.8.8.8", true), ("fd00::1", false)] {
             assert_eq!(Identifier::Ip(text.parse().unwrap()).is_public(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn people_are_shown_no_default_namespace() {
+        for (namespace, name, shown) in
+            [("default", "web", "web"), ("prod", "web", "prod/web"), ("", "le", "le")]
+        {
+            let key = NamespacedName::new(namespace, name);
+            assert_eq!((key.short().as_str(), short_form(&key.to_string())), (shown, shown));
         }
     }
 
@@ -377,12 +400,12 @@ mod tests {
             (
                 "default",
                 "web\nBcc: a@x.example",
-                "\"web\\nBcc: a@x.example\" is no name of an object",
+                "\"web\\nBcc: a@x.example\" is not a valid name of an object",
             ),
-            ("default", "", "\"\" is no name of an object"),
-            ("default", "../web", "\"../web\" is no name of an object"),
-            ("a.b", "web", "\"a.b\" is no namespace"),
-            ("\u{1b}[31m", "web", "\"\\u{1b}[31m\" is no namespace"),
+            ("default", "", "\"\" is not a valid name of an object"),
+            ("default", "../web", "\"../web\" is not a valid name of an object"),
+            ("a.b", "web", "\"a.b\" is not a valid namespace"),
+            ("\u{1b}[31m", "web", "\"\\u{1b}[31m\" is not a valid namespace"),
         ] {
             assert_eq!(read(namespace, name), Err(expected.to_owned()));
         }

@@ -88,7 +88,7 @@ pub enum NoWindow {
     /// The window does not end after it starts, or not before the certificate does; or it was over
     /// before the certificate began, again.
     #[error(
-        "the CA suggests a window that cannot be: {} to {}", rfc3339(*.start), rfc3339(*.end)
+        "the CA suggests an impossible window: {} to {}", rfc3339(*.start), rfc3339(*.end)
     )]
     Unusable {
         #[schemars(with = "crate::resource::DateTime")]

@@ -106,9 +106,26 @@ impl FromStr for RevocationReason {
     }
 }
 
+/// The CA's answer to a revocation. It does not tell for which reason one was revoked before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RevocationAnswer {
+    Revoked,
+    AlreadyRevoked,
+}
+
+impl RevocationAnswer {
+    /// The answer in words: `revoked (superseded)`, `was already revoked`.
+    pub fn describe(self, reason: RevocationReason) -> String {
+        match self {
+            Self::Revoked => format!("revoked ({reason})"),
+            Self::AlreadyRevoked => "was already revoked".to_owned(),
+        }
+    }
+}
+
 /// A name that is no reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{word}` is none of {}", RevocationReason::ALL.map(RevocationReason::as_str).join(", "))]
+#[error("`{word}` is not one of {}", RevocationReason::ALL.map(RevocationReason::as_str).join(", "))]
 pub struct RevocationReasonError {
     pub word: String,
 }

@@ -156,8 +156,8 @@ impl Served {
 pub(super) fn shared_with_a_stopped_run(stopped: &Holder) -> String {
     let pid = stopped.pid();
     format!(
-        "{stopped} listens on the same port and is stopped, so that the CA may get no response; it \
-         goes on after: kill -CONT {pid}"
+        "{stopped} listens on the same port but is stopped, so the CA may get no response; to \
+         resume it, run kill -CONT {pid}"
     )
 }
 

@@ -59,7 +59,7 @@ fn sweep_beside(folder: &Folder, fresh: &Temp<'_>) {
         Err(error) => Err(error),
     };
     if let Err(error) = swept {
-        tracing::debug!(%error, "what a killed process left stays");
+        tracing::debug!(%error, "cannot remove the files of a killed process");
     }
 }
 

@@ -200,7 +200,7 @@ impl StateDirectory {
             root.sync()?;
         }
         if let Err(error) = self.sweep_shared().and_then(|()| self.sweep_tokens()) {
-            tracing::warn!(%error, "what an interrupted run left is not removed");
+            tracing::warn!(%error, "cannot remove the files of an interrupted run");
         }
         Ok(())
     }

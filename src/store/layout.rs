@@ -139,7 +139,7 @@ pub(super) fn reported() -> Place {
 /// The name of a lock in messages.
 pub(super) fn lock_title(lock: &Lock) -> String {
     match lock {
-        Lock::Certificate(name) => format!("certificate {name}"),
+        Lock::Certificate(name) => format!("certificate {}", name.short()),
         Lock::Account(digest) => format!("account {digest}"),
         Lock::Scheduler => "the scheduler".to_owned(),
         Lock::Run(number) => format!("run {number}"),

@@ -241,7 +241,7 @@ mod tests {
     }
 
     async fn now(folder: &Folder) -> Result<Lease, StoreError> {
-        take(folder, "web", "certificate default/web".into(), SignedDuration::ZERO).await
+        take(folder, "web", "certificate web".into(), SignedDuration::ZERO).await
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -252,7 +252,7 @@ mod tests {
         let error = now(&folder).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("certificate default/web is locked by process {}", std::process::id())
+            format!("certificate web is locked by process {}", std::process::id())
         );
         let process = format!("process {}", std::process::id());
         assert_eq!(current_holder(&folder, "web").unwrap(), Some(process));

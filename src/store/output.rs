@@ -73,7 +73,7 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// A new file has other readers than its mode says.
-    #[error("{} has got an ACL: the users and groups in it could read the private key", path.display())]
+    #[error("{} has an ACL: the users and groups in it could read the private key", path.display())]
     AccessAcl {
         /// The file, which is removed again.
         path: PathBuf,

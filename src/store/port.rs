@@ -359,7 +359,8 @@ pub enum StoreError {
         moved_to: String,
     },
     #[error(
-        "{path}: was written by a newer certctl: its format is version {found}, this certctl knows versions up to {known}; it is left as it is"
+        "{path}: was written by a newer certctl: its format is version {found}, this certctl \
+         knows versions up to {known}; the file is unchanged"
     )]
     Version {
         path: String,

@@ -215,7 +215,7 @@ impl<'a, S: Store> Records<'a, S> {
     ) -> Result<Option<Versioned<AccountLimits>>, StoreError> {
         match self.read(&Key::AccountLimits(digest.to_owned())).await {
             Err(error @ StoreError::Corrupt { .. }) => {
-                tracing::warn!(%error, "what the CA refused is not known");
+                tracing::warn!(%error, "cannot read the refusals of the CA");
                 Ok(None)
             }
             read => read,

@@ -47,7 +47,7 @@ pub enum TrustError {
     #[error("{} {relation} {}, whose files are certctl's own", path.display(), own.display())]
     Reserved { path: PathBuf, relation: Relation, own: PathBuf },
     /// The operator allows it elsewhere only.
-    #[error("{} lies below none of output-roots", path.display())]
+    #[error("{} is not below any of output-roots", path.display())]
     Outside { path: PathBuf, roots: Vec<PathBuf> },
 }
 

@@ -168,7 +168,7 @@ impl Outlook {
     fn of_step(dry_run: &DryRun, now: Timestamp) -> Self {
         let DryRun { snapshot, then, step, .. } = dry_run;
         if let Some(back) = &dry_run.goes_back {
-            let message = format!("revision {} goes live again, as requested", back.to);
+            let message = format!("restoring revision {}, as requested", back.to);
             return Self::new(Some(Action::Rollback), When::NextRun, None, message);
         }
         let due = |when, why| {

@@ -35,7 +35,10 @@ pub struct Owner {
 #[derive(Debug, Error)]
 pub enum OwnersError {
     /// The name of a Certificate, and of the Secret of another Certificate.
-    #[error("`{name}` is a Certificate with the Secret `{of_certificate}`, and the Secret `{own}`")]
+    #[error(
+        "`{name}` is a Certificate with the Secret `{}`, and also the Secret `{}`",
+        .of_certificate.short(), .own.short()
+    )]
     Ambiguous { name: String, of_certificate: NamespacedName, own: NamespacedName },
     /// No Certificate or Secret has the name, or several do.
     #[error(transparent)]

@@ -15,8 +15,8 @@ use crate::engine::ports::{Clock as _, Lock, SecretSet, Store as _, StoreError, 
 use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, published_pair};
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{
-    BannedKey, CertificateRecord, Failure, LeafFacts, NamespacedName, Revocation, RevocationReason,
-    RevokedCertificate, SecretFiles,
+    BannedKey, CertificateRecord, Failure, LeafFacts, NamespacedName, Revocation, RevocationAnswer,
+    RevocationReason, RevokedCertificate, SecretFiles,
 };
 use crate::store::Records;
 
@@ -39,7 +39,7 @@ pub enum AskError {
 pub struct SentRevocation {
     pub revocation: Revocation,
     /// The CA's or the connection's error.
-    pub answer: Result<(), EffectError>,
+    pub answer: Result<RevocationAnswer, EffectError>,
 }
 
 /// The result of the revocations of one certificate.
@@ -157,7 +157,7 @@ impl Workspace {
         &self,
         targets: &Targets,
         foreign: &ForeignRevocation<'_>,
-    ) -> Result<Result<String, Vec<Refusal>>, RunError> {
+    ) -> Result<Result<(String, RevocationAnswer), Vec<Refusal>>, RunError> {
         let intervals = Intervals { self_check: SignedDuration::ZERO };
         let ForeignRevocation { chain, key, reason } = foreign;
         let job = Job::new("revoke", targets.secrets.clone());
@@ -180,10 +180,13 @@ impl Workspace {
                     signer,
                 };
                 let outcome = world.perform(&task, effect);
-                let Outcome::Failed(error) = Box::pin(outcome).await else {
-                    return Ok(issuer.acme.server.clone());
-                };
-                refusals.push(Refusal { issuer: issuer.metadata.name.clone(), error });
+                let outcome = Box::pin(outcome).await;
+                if let Outcome::Revoked(answer) = outcome {
+                    return Ok((issuer.acme.server.clone(), answer));
+                }
+                if let Outcome::Failed(error) = outcome {
+                    refusals.push(Refusal { issuer: issuer.metadata.name.clone(), error });
+                }
             }
             Err(refusals)
         })

@@ -59,7 +59,7 @@ impl Workspace {
             return Vec::new();
         }
         Box::pin(self.look(tasks, now)).await.unwrap_or_else(|error| {
-            tracing::debug!(%error, "no CRL was looked at");
+            tracing::debug!(%error, "the CRLs were not checked");
             Vec::new()
         })
     }
@@ -174,7 +174,7 @@ impl Workspace {
             Ok(bytes) => match revoked_by(&bytes, url, named, now) {
                 Ok((revoked, _)) => {
                     if let Err(error) = self.state.cache_crl(&digest, &bytes) {
-                        tracing::debug!(url, %error, "the CRL is not kept");
+                        tracing::debug!(url, %error, "cannot cache the CRL");
                     }
                     return Seen { revoked, is_missing: false };
                 }
@@ -182,7 +182,7 @@ impl Workspace {
             },
             Err(error) => error.to_string(),
         };
-        tracing::debug!(url, error = refused, "there is no CRL to believe; another try later");
+        tracing::debug!(url, error = refused, "there is no verified CRL; another try later");
         // The kept one is outdated here, and not in itself.
         Seen { revoked: cached.unwrap_or_default(), is_missing: true }
     }

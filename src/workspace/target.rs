@@ -185,17 +185,17 @@ fn longer<'a>(name: &str, known: &'a [NamespacedName]) -> Option<&'a NamespacedN
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// A valid name, and a path that exists.
-    #[error("`{word}` is a path, and the name of an object too")]
+    #[error("`{word}` is both a path and the name of an object")]
     Ambiguous {
         word: String,
         /// The objects of that name.
         objects: Vec<NamespacedName>,
     },
     /// Neither a name nor a path.
-    #[error("`{word}` is no name, no namespace/name, and no path (`./FILE`, `FILE.yaml`)")]
+    #[error("`{word}` is neither a name, a namespace/name nor a path (`./FILE`, `FILE.yaml`)")]
     NotAName { word: String },
     /// No object of that name.
-    #[error("`{name}` not found{}", suggestion(.similar.as_ref()))]
+    #[error("`{}` not found{}", .name.short(), suggestion(.similar.as_ref()))]
     Unknown {
         /// The requested name.
         name: NamespacedName,
@@ -206,17 +206,17 @@ pub enum TargetError {
     #[error("`{name}` is a DNS name of {}: name the Certificate", of(.certificates))]
     DnsName { name: String, certificates: Vec<NamespacedName> },
     /// The state knows it, and there is no manifest of it any more.
-    #[error("`{name}` is known from earlier runs, and {}", gone(.manifest.as_deref()))]
+    #[error("`{}` is known from earlier runs, but {}", .name.short(), gone(.manifest.as_deref()))]
     WithoutManifest {
         name: NamespacedName,
         /// Where it was; `None` for standard input.
         manifest: Option<PathBuf>,
     },
     /// Its manifest is there, and cannot be used.
-    #[error("`{name}` has a mistake in its manifest {}: nothing is done for it", .manifest.display())]
+    #[error("`{}` is not processed: its manifest {} has a mistake", .name.short(), .manifest.display())]
     Invalid { name: NamespacedName, manifest: PathBuf },
     /// Its manifest, or a folder above that, cannot be read by this user.
-    #[error("`{name}` is known from earlier runs, and {} cannot be read", .place.display())]
+    #[error("`{}` is known from earlier runs, but {} cannot be read", .name.short(), .place.display())]
     Unread { name: NamespacedName, place: PathBuf },
     /// A bare name that exists in several namespaces.
     #[error("`{name}` is in several namespaces: {}", join(.found))]
@@ -255,13 +255,16 @@ fn gone(manifest: Option<&Path>) -> String {
 }
 
 fn suggestion(similar: Option<&NamespacedName>) -> String {
-    similar.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+    similar.map(|name| format!(", did you mean `{}`?", name.short())).unwrap_or_default()
 }
 
 fn of(certificates: &[NamespacedName]) -> String {
     match certificates {
-        [one] => format!("the Certificate `{one}`"),
-        several => format!("several Certificates ({})", join(several)),
+        [one] => format!("the Certificate `{}`", one.short()),
+        several => {
+            let names: Vec<String> = several.iter().map(NamespacedName::short).collect();
+            format!("several Certificates ({})", names.join(", "))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ pub fn without_manifest(orphans: &[(NamespacedName, PathBuf)]) -> Vec<Finding> {
             manifest.display()
         );
         let found = Obstacle::new(fact).with(Fix::Forget(name.clone()));
-        Finding::warning(&name.to_string(), found)
+        Finding::warning(&name.short(), found)
     };
     orphans.iter().map(finding).collect()
 }
@@ -31,7 +31,7 @@ pub fn not_cleaned_up(left: &[(NamespacedName, Vec<Order>)]) -> Vec<Finding> {
              next run that finds both cleans up",
             places.join("; ")
         );
-        (!places.is_empty()).then(|| Finding::warning(&name.to_string(), Obstacle::new(fact)))
+        (!places.is_empty()).then(|| Finding::warning(&name.short(), Obstacle::new(fact)))
     };
     left.iter().filter_map(finding).collect()
 }
@@ -56,10 +56,10 @@ pub fn lost_key(account: &AccountIdentity, issuer: Option<&Issuer>) -> Finding {
     let id = account_id(account);
     let name = issuer.map_or("the Issuer", |issuer| &issuer.metadata.name);
     let fact = format!(
-        "the key of the account of {name} is lost, and nothing can be issued: restore \
-         accounts/{id}/key.pem in the state from a backup; without one, name another secret in \
-         privateKeySecretRef of {name}: the next run registers a new account with a new key, and the \
-         old one stays at the CA, unused; its certificates stay valid"
+        "the account key of {name} is lost, so nothing can be issued: restore \
+         accounts/{id}/key.pem in the state from a backup; without a backup, name another secret \
+         in privateKeySecretRef of {name}, and the next run registers a new account; existing \
+         certificates stay valid"
     );
     let check = issuer.map_or(Check::Host, |issuer| Check::Acme(issuer.metadata.name.clone()));
     Finding::warning("account", Obstacle::new(fact).with(Fix::Check(check)))

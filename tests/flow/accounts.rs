@@ -46,7 +46,8 @@ fn an_external_account_is_bound_with_the_key_of_the_secret() {
     assert_eq!(world.ca.requests(), 0);
     let secret = world.write("config/secrets/default/eab/hmac", "MDEy MzQ1Njc4OWFiY2RlZg\n");
     private(&secret);
-    let mistake = "the secret \"eab\", key \"hmac\" is no HMAC key in base64url (letters, digits, - and \
+    let mistake = "the secret \"eab\", key \"hmac\" is not an HMAC key in base64url (letters, \
+        digits, - and \
                    _, without spaces and =): character 5 is a space; copy it again";
     world.issue().ends_in(3).says(mistake);
     assert_eq!(world.ca.requests(), 0);

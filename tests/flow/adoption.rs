@@ -102,7 +102,8 @@ fn a_pair_that_is_replaced_is_told_before_the_order_with_what_keeps_it() {
     world.write("config/web.yaml", &larger);
     place(&world, &crt, &key);
     let reason = "  why       The key and certificate in the secret's \
-                  folder are replaced: its key is ECDSA 256, spec.privateKey asks for RSA 2048; ";
+                  folder are replaced: its key is ECDSA 256, but spec.privateKey requests RSA \
+                  2048; ";
     let keep = "To keep it, write into the manifest, below spec: privateKey: {algorithm: ECDSA, \
                 size: 256}, dnsNames: [\"web.example.test\"]\n";
     let planned = world.run(&["plan"]).ends_in(0).stdout;
@@ -112,14 +113,13 @@ fn a_pair_that_is_replaced_is_told_before_the_order_with_what_keeps_it() {
     let refusal = Fault::Problem { status: 403, kind, detail: "no".to_owned(), retry_after: None };
     world.next_fault(RequestKind::NewOrder, refusal);
     let run = world.issue().ends_in(5);
-    let told = run
-        .stderr
-        .find("WARN default/web The key and certificate in the secret's folder are replaced: ");
+    let told =
+        run.stderr.find("WARN web The key and certificate in the secret's folder are replaced: ");
     let failed = run.stderr.find("error: web: ");
     assert!(told.is_some() && told < failed, "{}", run.stderr);
     for text in [
-        "its key is ECDSA 256, spec.privateKey asks for RSA 2048; ",
-        "spec.dnsNames differs, it has \"web.example.test\". ",
+        "its key is ECDSA 256, but spec.privateKey requests RSA 2048; ",
+        "spec.dnsNames differs: the certificate has \"web.example.test\". ",
         "below spec: privateKey: {algorithm: ECDSA, size: 256}, dnsNames: [\"web.example.test\"] ",
     ] {
         assert!(run.stderr.contains(text), "{text}: {}", run.stderr);

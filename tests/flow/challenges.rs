@@ -343,7 +343,7 @@ fn a_host_without_a_name_server_defers_what_is_due_and_nothing_else() {
     }
     world.write("config/shop.yaml", &CertificateYaml::new("shop"));
     for (text, reason) in [
-        ("search example.com\n", "/etc/resolv.conf: no name server is in it"),
+        ("search example.com\n", "/etc/resolv.conf: it lists no name server"),
         ("nameserver fe80::1%eth0\n", "fe80::1%eth0: certctl does not query link-local addresses"),
     ] {
         let words = ["issue", "--timeout", "1s"];

@@ -43,7 +43,7 @@ fn the_ca_is_described_and_no_account_is_made() {
     assert_eq!(line(&run, "TLS"), trusted);
     let terms = line(&run, "terms");
     assert!(terms.starts_with("https://"), "{terms}");
-    let eab = "required, and the Issuer has no spec.acme.externalAccountBinding";
+    let eab = "required, but the Issuer has no spec.acme.externalAccountBinding";
     assert_eq!(line(&run, "EAB"), eab);
     assert_eq!(line(&run, "profile"), "none requested; the CA offers short");
     assert_eq!(line(&run, "CAA"), "if a name has CAA records, they must allow ca.test");
@@ -146,7 +146,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!(line(&run, "verdict"), "this host receives the correct response");
     // A CA comes to another port than this world's.
     let note = format!(
-        "{} was checked (http01-check-port); a public CA connects to port 80: ",
+        "checked port {} (http01-check-port), but a public CA connects to port 80; ",
         world.port.number()
     );
     assert!(line(&run, "port").starts_with(&note), "{}", run.stdout);
@@ -172,7 +172,7 @@ fn what_answers_for_a_name_is_asked_with_a_token_of_no_meaning() {
     assert_eq!(line(&run, "try"), way_out);
     let verdict = line(&run, "verdict");
     assert!(
-        verdict.starts_with("no server was asked: nowhere.invalid does not exist"),
+        verdict.starts_with("no server was queried: nowhere.invalid does not exist"),
         "{verdict}"
     );
     check(&world, &["http", "*.example.test"]).ends_in(2).says("certctl check dns example.test");
@@ -237,7 +237,7 @@ fn a_file_in_the_webroot_is_asked_for_as_a_ca_does_and_taken_away_again() {
     check(&world, &["http", "web.example.test"]).ends_in(0);
     std::fs::remove_dir_all(&www).unwrap();
     let run = check(&world, &["http", "web.example.test"]).ends_in(3);
-    let advice = "name the document root of the web server; to make this one: mkdir -p";
+    let advice = "name the document root of the web server, or create this folder: mkdir -p";
     assert_eq!(line(&run, "try"), format!("{advice} {webroot}"));
 }
 
@@ -271,7 +271,11 @@ fn the_issuers_of_a_name_are_judged_by_its_caa_records_and_their_providers_asked
 fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let none = check(&world, &["alerts"]).ends_in(3);
-    assert_eq!(line(&none, "alerts"), "no hook, ping or metrics file reports a renewal that fails");
+    assert_eq!(
+        line(&none, "alerts"),
+        "failed renewals are not reported by a hook, ping or \
+        metrics file"
+    );
     let heard = world.path("heard").display().to_string();
     let script = format!(
         "printf '%s|' \"$1\" \"$CERTCTL_EVENT\" \"$CERTCTL_NAME\" \"$CERTCTL_MESSAGE\" \"$CERTCTL_TEST\" >{heard}\n\
@@ -285,7 +289,7 @@ fn a_failure_that_has_not_happened_is_reported_in_each_way_that_is_set_up() {
     let run = check(&world, &["alerts", "--ping", &url]).ends_in(0);
     let hook = world.path("config/hooks.d/on-failure").display().to_string();
     assert_eq!(line(&run, "on-failure"), format!("{hook} ran, and succeeded"));
-    assert!(line(&run, "ping").starts_with("127.0.0.1 has been told that a run failed"));
+    assert!(line(&run, "ping").starts_with("127.0.0.1 shows a failed run"));
     assert!(line(&run, "metrics").starts_with(&format!("{metrics}: ")), "{}", run.stdout);
     assert_eq!(requests.try_iter().collect::<Vec<_>>(), ["GET /uuid/fail HTTP/1.1"]);
     let text = std::fs::read_to_string(&heard).unwrap();
@@ -338,7 +342,7 @@ fn a_report_that_fails_is_the_end_of_a_check_of_alerts() {
     // The hook would start itself without end.
     let mut command = world.command(&["check", "alerts"]);
     command.env("CERTCTL_EVENT", "on-failure");
-    finish(command.spawn().unwrap()).ends_in(2).says("it must not call certctl check alerts");
+    finish(command.spawn().unwrap()).ends_in(2).says("must not call certctl check alerts");
 }
 
 #[test]

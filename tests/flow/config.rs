@@ -113,7 +113,7 @@ fn a_mistake_leaves_those_alone_that_tell_of_certctl_itself() {
     }
     let output = certctl(folder.path(), &["version", "-v"]);
     let line = format!(
-        "config file:           {}/config.toml, not usable: errors in it: 1\n",
+        "config file:           {}/config.toml, not used: 1 error\n",
         folder.path().display()
     );
     assert!(text(&output.stdout).contains(&line), "{}", text(&output.stdout));
@@ -182,7 +182,7 @@ fn a_file_that_others_could_change_is_refused() {
         text(&output.stderr),
         format!(
             "error[E0306]: {0} can be written by users other than {trusted} (owner {owner}, mode 0646)\n  \
-             --> {0}\n   = help: chmod go-w {0} # after a look at what it says\nerror: 1 error in {0}\n",
+             --> {0}\n   = help: chmod go-w {0} # after checking its content\nerror: 1 error in {0}\n",
             path.display()
         )
     );

@@ -326,7 +326,7 @@ fn a_webroot_is_tried_as_it_is_named() {
     let words = ["create", "certificate", "first.example.test", "second.invalid", "--webroot"];
     let words = [&words[..], &[served.to_str().unwrap()]].concat();
     let second = world.run(&words).ends_in(0).stderr;
-    let said = "second.invalid: no server was asked: second.invalid does not exist";
+    let said = "second.invalid: no server was queried: second.invalid does not exist";
     assert!(second.contains(said), "{second}");
     assert!(second.contains("certctl check http second.invalid"), "{second}");
 }

@@ -62,7 +62,7 @@ fn what_the_ca_has_revoked_is_replaced_and_deployed_in_the_same_run() {
         assert_eq!(fs::read_to_string(&called).unwrap(), "called\ncalled\n", "{reason}");
         assert_eq!(world.state().readiness("web"), Reason::Ready);
         let status = world.run(&["describe", "web"]).ends_in(0).stdout;
-        let line = format!("- serial {}, {reason}: revoked by the CA itself at ", old.serial);
+        let line = format!("- serial {}, {reason}: revoked by the CA at ", old.serial);
         assert!(status.contains(&line), "{status}");
         let sent = [RequestKind::Crl, RequestKind::Revoke].map(|kind| world.sent(kind));
         assert_eq!(sent, [1, 0], "{reason}");
@@ -95,7 +95,7 @@ fn one_crl_serves_all_certificates_and_between_two_looks_nothing_is_asked_or_wri
     fs::remove_dir_all(world.path("state/crls")).unwrap();
     world.run(&["issue", "b"]).ends_in(0);
     assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (1, 3));
-    world.issue().ends_in(0).says("default/b: its CA has revoked serial");
+    world.issue().ends_in(0).says("b: its CA has revoked serial");
     assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (2, 4));
 }
 
@@ -137,7 +137,7 @@ fn a_crl_that_cannot_be_had_or_believed_is_no_failure_and_is_tried_again() {
     for (number, fault) in spoiled.into_iter().enumerate() {
         world.next_fault(RequestKind::Crl, fault.clone());
         let run = world.run(&["issue", "-vv"]).ends_in(0);
-        run.says("there is no CRL to believe; another try later");
+        run.says("there is no verified CRL; another try later");
         assert_eq!(world.sent(RequestKind::Crl), number + 1, "{fault:?}");
         assert_eq!((world.state().published("web"), kept_lists(&world)), (old.clone(), 0));
         world.issue().says_nothing();
@@ -201,7 +201,7 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
         let mut revocations = answer["revocations"].as_array().unwrap().clone();
         revocations.sort_by_key(|one| one["certificate"].to_string());
         let expected = ["a", "b"].iter().zip(&old).map(|(name, leaf)| {
-            let said = format!("default/{name}: its CA has revoked serial {}", leaf.serial);
+            let said = format!("{name}: its CA has revoked serial {}", leaf.serial);
             assert!(run.stderr.contains(&said), "{}", run.stderr);
             json!({
                 "certificate": format!("default/{name}"),
@@ -218,7 +218,7 @@ fn a_certificate_that_its_ca_calls_back_is_looked_up_in_the_crl_before_it_is_ren
         }
         assert_eq!((world.sent(RequestKind::Crl), world.ca.issued()), (1, 4), "{reason}");
         let status = world.run(&["describe", "a"]).ends_in(0).stdout;
-        let line = format!("- serial {}, {reason}: revoked by the CA itself at ", old[0].serial);
+        let line = format!("- serial {}, {reason}: revoked by the CA at ", old[0].serial);
         assert!(status.contains(&line), "{status}");
     }
     // Without a CRL it is renewed all the same.

@@ -118,9 +118,9 @@ fn a_manifest_that_is_gone_is_told_once_a_day() {
     routine().ends_in(0).says("certctl forget mail");
     // Nothing is left, which is an error every time.
     fs::remove_file(world.path("config/web.yaml")).unwrap();
-    routine().ends_in(3).says("default/web").says("no Certificate found in ");
+    routine().ends_in(3).says("web: its manifest").says("no Certificate found in ");
     silent(&routine().ends_in(3));
     a_day_passes(&world);
-    routine().ends_in(3).says("no Certificate found in ").says("default/mail");
+    routine().ends_in(3).says("no Certificate found in ").says("mail: its manifest");
     world.run(&["issue", "-o", "json"]).ends_in(3).says("no Certificate found in ");
 }

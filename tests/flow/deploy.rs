@@ -112,7 +112,7 @@ fn a_failed_hook_leaves_the_certificate_issued_and_is_retried() {
         ("sleep 1000", "hooks.d/install was stopped after 1 s: no details"),
         (flood, "hooks.d/install: exit code 3: no room"),
         ("kill -9 $$", "hooks.d/install: signal 9 (SIGKILL): no details"),
-        (&certctl, "it must not call certctl issue"),
+        (&certctl, "must not call certctl issue"),
     ];
     for (script, said) in cases {
         let world = World::start();
@@ -208,7 +208,7 @@ fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
     let shop = read(&world, "out/tls.crt");
     world.prepare(&[into("shop", "out"), into("api", "out/")]);
     world.run(&["validate"]).ends_in(0).says("warning[W0308]: metadata.annotations: Certificates");
-    let another = "the certificate there is of another Certificate than default/api: shop.example";
+    let another = "the certificate there does not belong to Certificate api: shop.example";
     let run = world.issue().ends_in(6).says(another);
     assert_eq!(read(&world, "out/tls.crt"), shop);
     // What it has never written is no copy of it.
@@ -219,7 +219,7 @@ fn a_certificate_does_not_replace_that_of_another_one_in_a_folder() {
     // The folder of one that is not written there any more is given to the other by two commands.
     world.prepare(&[into("shop", "elsewhere"), into("api", "out")]);
     let live = world.path("out/..data").display().to_string();
-    assert!(run.stderr.contains(&format!("rm {live}, and certctl deploy api")), "{run:?}");
+    assert!(run.stderr.contains(&format!("rm {live} and certctl deploy api")), "{run:?}");
     fs::remove_file(live).unwrap();
     world.run(&["deploy"]).ends_in(0);
     assert_eq!(read(&world, "elsewhere/tls.crt"), shop);
@@ -320,7 +320,7 @@ fn a_folder_that_a_manifest_names_no_more_keeps_its_files_and_that_is_said_once(
     let requests = world.ca.log().len();
     world.prepare(&[CertificateYaml::new("web")]);
     let folder = world.path("out");
-    let text = format!("what was written to {} stays there", folder.display());
+    let text = format!("the files in {}, including the key, stay there", folder.display());
     world.issue().ends_in(0).says(&text);
     assert!(folder.join("tls.key").exists());
     assert_eq!(world.issue().ends_in(0).stderr, "");
@@ -663,7 +663,7 @@ fn a_fixed_hook_is_run_at_once_for_a_named_certificate_and_what_was_not_tried_is
         .ends_in(6)
         .says("the next run retries; once the cause is fixed: certctl deploy web");
     // A run on a terminal says what is wrong each time; `deploy` and a name are as explicit.
-    world.run(&["deploy", "web"]).ends_in(6).says("next try ");
+    world.run(&["deploy", "web"]).ends_in(6).says("next attempt ");
     assert_eq!(tries(), 2);
     world.issue().ends_in(6);
     assert_eq!(tries(), 2, "without a name it waits");
@@ -822,7 +822,7 @@ fn what_the_state_says_of_a_failure_reaches_its_hook_as_names_and_one_line() {
     fs::remove_file(world.path("told")).unwrap();
     event["certificate"]["name"] = "web\nBcc: everybody@victim.example".into();
     atomic::write(&path, event.to_string().as_bytes(), 0o600).unwrap();
-    world.run(&["deploy"]).ends_in(0).says("is no name of an object");
+    world.run(&["deploy"]).ends_in(0).says("is not a valid name of an object");
     assert!(!world.path("told").exists(), "{}", read(&world, "told"));
 }
 
@@ -871,7 +871,7 @@ fn no_manifest_has_files_written_among_certctls_own() {
     let real = world.path("real").display().to_string();
     world.write("config/config.toml", &format!("output-roots = [\"{real}\"]\n"));
     for words in [&["validate"][..], &["issue"]] {
-        world.run(words).ends_in(3).says(&format!("{out} lies below none of output-roots"));
+        world.run(words).ends_in(3).says(&format!("{out} is not below any of output-roots"));
     }
     world.prepare(&[web.annotation("certctl/output-dir", &format!("{real}/web"))]);
     world.run(&["validate"]).ends_in(0);

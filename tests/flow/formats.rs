@@ -116,7 +116,7 @@ fn another_keystore_password_writes_the_stores_again() {
         .replace("literal", "other")
         .replace("password: other", "profile: Modern2023\n      password: other");
     world.write("config/web.yaml", &plain.clone().field(&other));
-    let what = "keystore.p12 is to be made with Modern2023";
+    let what = "keystore.p12 must be created with Modern2023";
     issued.is_written_again(Reason::SecretMismatch, what);
     world.write("config/web.yaml", &plain);
     let what = "keystore.jks is no longer requested";
@@ -255,7 +255,7 @@ fn a_form_that_cannot_be_written_while_a_renewal_waits_is_reported_too() {
     world.write("config/web.yaml", &plain.clone().field("additionalOutputFormats: [{type: DER}]"));
     let run = world.run(&["issue", "-q"]).ends_in(3);
     let run = run.says("spec.keystores.jks.passwordSecretRef");
-    let run = run.says("besides, the issuance waits until").says("no way");
+    let run = run.says("the issuance also waits until").says("no way");
     let run = run.says("not counted as an attempt; the next run retries");
     assert!(!run.stderr.contains("certctl renew"), "{}", run.stderr);
     let record = world.state().record("web");

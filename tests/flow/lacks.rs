@@ -124,8 +124,7 @@ fn a_file_that_is_missing_or_empty_is_named_and_the_one_beside_it_is_suggested()
     assert!(run.stderr.contains("did you mean site/web.yaml?"), "{}", run.stderr);
     assert!(run.stderr.ends_with("error: 1 error in site/web.yml\n"), "{}", run.stderr);
     world.write("empty.yaml", "");
-    let nothing =
-        "warning[W0401]: no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
+    let nothing = "warning[W0401]: no Certificate, Issuer, ClusterIssuer or Secret: it is empty";
     for verb in ["validate", "issue"] {
         let run = world.run(&[verb, "empty.yaml"]).says(nothing);
         assert!(run.stderr.contains("--> empty.yaml"), "{}", run.stderr);
@@ -205,7 +204,7 @@ fn a_secret_that_goes_missing_after_a_counted_failure_is_a_failure_and_no_wait()
     let binding = "externalAccountBinding:\n      keyID: kid\n      \
                    keySecretRef: { name: eab, key: secret }";
     world.write("config/issuer.yaml", &world.issuer().field(binding));
-    world.run(&["renew", "web"]).ends_in(3).says("secret default/eab has no `secret`");
+    world.run(&["renew", "web"]).ends_in(3).says("secret eab has no `secret`");
     let table = world.run(&["status"]).stdout;
     assert!(table.contains("FAILED") && !table.contains("DEFERRED"), "{table}");
     let page = world.run(&["describe", "web"]).stdout;
@@ -298,7 +297,7 @@ fn a_failure_of_what_is_no_longer_asked_for_is_past() {
     assert!(status.contains("READY") && !status.contains("\n    "), "{status}");
     for verb in ["status", "describe"] {
         let page = world.run(&[verb, "web"]).ends_in(0).stdout;
-        assert!(page.contains(" (this no longer holds): "), "{page}");
+        assert!(page.contains(" (no longer true): "), "{page}");
         assert!(!page.contains("fixed?") && !page.contains("Try:"), "{page}");
     }
     assert_eq!(world.sent(RequestKind::NewOrder), 1);
@@ -320,7 +319,7 @@ fn a_precondition_that_is_met_is_past_while_the_order_waits() {
     let status = world.run(&["status"]).stdout;
     assert!(status.contains("WAITING") && !status.contains("hook"), "{status}");
     let page = world.run(&["status", "web"]).stdout;
-    assert!(page.contains(" (this no longer holds): "), "{page}");
+    assert!(page.contains(" (no longer true): "), "{page}");
 }
 
 #[test]
@@ -360,7 +359,7 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
     fs::remove_file(&hook).unwrap();
     for flags in [&[][..], &["--new-key"], &["--new-order"]] {
         let run = world.run(&[&["renew", "web"], flags].concat()).ends_in(3);
-        let run = run.says("there is no hook").says("the certificate stays as it is");
+        let run = run.says("there is no hook").says("the certificate is unchanged");
         assert!(!run.stderr.contains("next run"), "{}", run.stderr);
         let now = state();
         let paths = before.keys().chain(now.keys());
@@ -375,7 +374,7 @@ fn a_renewal_that_was_only_asked_for_and_lacks_something_leaves_all_as_it_was() 
     world.write_program("config/hooks.d/install", "exit 1");
     world.run(&["renew", "web"]).ends_in(6);
     fs::remove_file(&hook).unwrap();
-    let run = world.run(&["renew", "web"]).ends_in(3).says("the certificate stays as it is");
+    let run = world.run(&["renew", "web"]).ends_in(3).says("the certificate is unchanged");
     assert_eq!(run.stderr.matches("error: ").count(), 1, "{}", run.stderr);
     // What is due is requested by the certificate itself: the next run tries again.
     world.prepare(&[CertificateYaml::new("web")

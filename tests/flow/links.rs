@@ -126,7 +126,7 @@ fn ten_certificates_whose_links_are_gone_cost_no_order_and_lose_no_file() {
     let run = world.issue().ends_in(0);
     assert_eq!(world.ca.requests(), requests);
     for (number, (name, (tree_before, leaf))) in all.iter().zip(&before).enumerate() {
-        let said = format!("default/{name}");
+        let said = format!("WARN {name} ");
         let line = run.stderr.lines().find(|line| line.contains(&said)).unwrap_or_default();
         assert!(line.contains("; restored without an order"), "{name}: {}", run.stderr);
         let now = tree(&folder(&world, name));

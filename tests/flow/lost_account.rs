@@ -236,19 +236,15 @@ fn a_lost_key_is_said_before_a_renewal_needs_it() {
     let kept = fs::read(&key).unwrap();
     fs::remove_file(&key).unwrap();
     let requests = world.ca.requests();
-    let backup = "key.pem in the state from a backup; without one, name another secret";
-    let old = "stays at the CA, unused";
+    let backup = "key.pem in the state from a backup; without a backup, name another secret";
+    let old = "existing certificates stay valid";
     let run = world.run(&["account", "register", "ca"]).ends_in(3).says(backup).says(old);
     run.says("  try       certctl check acme ca\n");
     let shown = world.run(&["account", "show", "ca"]).ends_in(0).says(backup).says(old);
     assert!(shown.stdout.contains("State: registered; its key is lost\n"), "{}", shown.stdout);
     shown.says("  try: certctl check acme ca\n");
     // Nothing is due: a warning, once a day in a run without a terminal.
-    world
-        .issue()
-        .ends_in(0)
-        .says("warning: account: the key of the account of ca is lost")
-        .says(backup);
+    world.issue().ends_in(0).says("warning: account: the account key of ca is lost").says(backup);
     assert_eq!(world.ca.requests(), requests);
     world.run(&["issue", "-q"]).ends_in(0);
     atomic::write(&key, &kept, 0o600).unwrap();

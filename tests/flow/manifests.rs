@@ -38,7 +38,7 @@ fn a_certificate_whose_manifest_is_gone_stays_and_is_reported() {
 fn no_manifest_at_all_is_an_error_while_certificates_are_known() {
     let (world, file) = issued_from_a_file();
     fs::remove_file(&file).unwrap();
-    world.issue().ends_in(3).says("1 certificate known from earlier runs, without a manifest");
+    world.issue().ends_in(3).says("1 certificate known from earlier runs no longer has a manifest");
     world.state().published("web");
 }
 
@@ -120,7 +120,7 @@ fn two_certificates_of_one_secret_are_both_named_and_the_owner_keeps_it() {
         status.contains("alpha") && status.contains("INVALID") && status.contains("one"),
         "{status}"
     );
-    world.issue().ends_in(3).says("default/one have the same secretName");
+    world.issue().ends_in(3).says("one have the same secretName");
 }
 
 #[test]
@@ -145,7 +145,9 @@ fn standard_input_is_a_manifest_too() {
     let mut child = world.command(&["issue", "-"]).stdin(Stdio::piped()).spawn().unwrap();
     let text = format!("{}---\n{}", world.issuer(), CertificateYaml::new("web"));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    finish(child).ends_in(0).says("standard input is not stored; put the manifest into a file");
+    finish(child).ends_in(0).says(
+        "standard input is not stored; to renew this certificate, put the manifest into a file",
+    );
     world.state().published("web");
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
     assert!(page.contains("NO MANIFEST - its manifest was read from standard input"), "{page}");
@@ -189,7 +191,7 @@ fn a_file_without_a_certificate_is_named() {
     let none = format!("error: no Certificate in {empty}, {issuer}\n");
     world.run(&["issue", &empty, &issuer]).ends_in(3).says(&none);
     let run = world.run(&["issue", &file, &empty, &issuer]).ends_in(0);
-    let nothing = "no Certificate, Issuer, ClusterIssuer or Secret: nothing is in it";
+    let nothing = "no Certificate, Issuer, ClusterIssuer or Secret: it is empty";
     assert_eq!(run.stderr, format!("warning[W0401]: {nothing}\n  --> {empty}\n"));
 }
 
@@ -235,7 +237,7 @@ fn what_was_never_issued_leaves_no_files_when_it_is_forgotten() {
     world.run(&["forget", "web"]).ends_in(3).says(&place);
     fs::remove_file(world.path("config/web.yaml")).unwrap();
     let run = world.run(&["forget", "web"]).ends_in(0);
-    assert_eq!(run.stderr, "default/web forgotten\n");
+    assert_eq!(run.stderr, "web forgotten\n");
 }
 
 #[test]
@@ -248,7 +250,7 @@ fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     }
     // `issue` and `plan` take both.
     for verb in ["issue", "plan"] {
-        world.run(&[verb, "web"]).ends_in(2).says("`web` is a path, and the name of an object too");
+        world.run(&[verb, "web"]).ends_in(2).says("`web` is both a path and the name of an object");
     }
     // Nothing else has the name.
     world.write("d/other.yaml", &CertificateYaml::new("other"));
@@ -260,7 +262,7 @@ fn a_folder_of_that_name_is_no_obstacle_to_a_verb_that_takes_names() {
     world
         .run(&["revoke", "c.pem", "--yes"])
         .ends_in(2)
-        .says("c.pem is the live certificate of default/web");
+        .says("c.pem is the current certificate of web");
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn a_second_manifest_of_a_name_does_not_stop_the_one_that_was_issued() {
         let world = World::prepared(&[CertificateYaml::new("web")]);
         let other = CertificateYaml::new("web").for_names(&["z.example.test"]);
         let path = world.write(copy, &other);
-        let said = "Certificate default/web is defined already";
+        let said = "Certificate web is defined already";
         world.issue().ends_in(3).says(said);
         assert_eq!(world.ca.issued(), 0, "which one is meant is not known");
         fs::remove_file(&path).unwrap();
@@ -80,7 +80,7 @@ fn a_certificate_with_the_secret_of_another_is_not_worked_on() {
     let text = CertificateYaml::new("mail").to_string().replace("mail-tls", "web-tls");
     world.write("config/mail.yaml", &text);
     for words in [&["issue", "mail"][..], &["renew", "mail"], &["status", "mail"]] {
-        world.run(words).says("default/web (").says("have the same secretName `web-tls`");
+        world.run(words).says("web (").says("have the same secretName `web-tls`");
     }
     world.run(&["renew", "mail"]).ends_in(3);
     assert_eq!(world.ca.issued(), 2);
@@ -104,7 +104,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
         &["rollback", "web"],
         &["revoke", "web", "--yes"],
     ];
-    let forget = "try: certctl forget default/web # or restore it\n";
+    let forget = "try: certctl forget web # or restore it\n";
     let folder = world.path("state/secrets/default/web-tls");
     let by_file = format!("try: certctl revoke {}/tls.crt ", folder.display());
     let way_out =
@@ -112,7 +112,7 @@ fn a_name_whose_manifest_is_gone_is_said_to_be_that_with_the_way_out() {
     for words in verbs {
         let run = world.run(words).ends_in(3).says(&way_out(words));
         let said = format!(
-            "`default/web` is known from earlier runs, and its manifest {} no longer exists",
+            "`web` is known from earlier runs, but its manifest {} no longer exists",
             path.display()
         );
         assert!(run.stderr.contains(&said), "{words:?}: {}", run.stderr);
@@ -151,7 +151,7 @@ fn a_dns_name_leads_to_the_certificates_that_have_it_and_to_no_other_host() {
     ];
     for verb in verbs {
         typed(verb, "web.example.test")
-            .says("`web.example.test` is a DNS name of the Certificate `default/web`")
+            .says("`web.example.test` is a DNS name of the Certificate `web`")
             .says("  try: `web` instead of `web.example.test`\n");
         typed(verb, "*.example.test").says("  try: `wild` instead of `*.example.test`\n");
         let run = typed(verb, "x.y.example.test").says("not found");
@@ -163,7 +163,7 @@ fn a_dns_name_leads_to_the_certificates_that_have_it_and_to_no_other_host() {
         &CertificateYaml::new("other").for_names(&["web.example.test"]),
     );
     typed("issue", "web.example.test")
-        .says("is a DNS name of several Certificates (default/other, default/web)")
+        .says("is a DNS name of several Certificates (other, web)")
         .says("  try: `other` or `web` instead of `web.example.test`\n");
 }
 
@@ -209,7 +209,7 @@ fn validate_puts_the_mistake_of_a_shared_secret_on_the_one_that_does_not_own_it(
     fs::remove_file(world.path("config/a.yaml")).unwrap();
     world.issue().ends_in(0);
     world.write("config/a.yaml", &second);
-    let run = world.run(&["validate"]).ends_in(3).says("it belongs to default/web; give");
+    let run = world.run(&["validate"]).ends_in(3).says("it belongs to web; give");
     assert!(run.stderr.contains(&format!("--> {}", place("a"))), "{}", run.stderr);
     let plan = world.run(&["plan"]).ends_in(3);
     assert!(plan.stderr.contains(&format!("--> {}", place("a"))), "{}", plan.stderr);
@@ -318,9 +318,9 @@ fn validate_and_rehearse_take_the_names_that_issue_takes() {
     let valid = world.run(&["validate", "certificate/web", "far"]).ends_in(0);
     assert_eq!(valid.stderr, "2 Certificates, 2 Issuers in 3 files: valid, 0 warnings\n");
     world.run(&["validate", "mail"]).ends_in(3).says("unknown field `dnsName`");
-    world.run(&["validate", "wec"]).ends_in(3).says("did you mean `default/web`?");
+    world.run(&["validate", "wec"]).ends_in(3).says("did you mean `web`?");
     for verb in ["validate", "rehearse"] {
-        let said = "`web.example.test` is a DNS name of the Certificate `default/web`";
+        let said = "`web.example.test` is a DNS name of the Certificate `web`";
         world.run(&[verb, "web.example.test"]).ends_in(3).says(said);
     }
     for name in ["web", "far"] {

@@ -286,5 +286,5 @@ fn a_change_of_the_account_key_replaces_the_order_and_says_so() {
     world.run(&["issue", "--timeout", "2s"]).ends_in(75);
     let orders = world.state().orders("web");
     assert_eq!(orders.len(), 2);
-    assert_eq!(orders[0].reason, "replaced, as the issuer has another ACME account now");
+    assert_eq!(orders[0].reason, "replaced, because the issuer now has another ACME account");
 }

@@ -231,7 +231,7 @@ fn a_webroot_that_the_owner_may_not_write_into_is_said_when_the_manifest_is_made
     let missing = create("missing").says("warning: webroot: ").says("No such file or directory");
     let line = format!("install -d -m 0755 -o {OWNER} -g {OWNER} {www}");
     missing
-        .says(&format!("; to make this one: {line}/.well-known/acme-challenge\n"))
+        .says(&format!(", or create this folder: {line}/.well-known/acme-challenge\n"))
         .says(&format!("(runs act as user {OWNER}, the owner of the state)"));
     fs::create_dir(www).unwrap();
     let denied = create("denied").says("warning: webroot: ");
@@ -431,7 +431,7 @@ fn what_is_not_the_owners_in_its_state_ends_in_the_command_that_makes_it_so() {
     says(&[&["issue"], &["plan"]], &format!("chown {OWNER} {state}"));
     // Another user's is not trusted unread.
     chown(world.path("state/secrets"), Some(OWNER + 1), None).unwrap();
-    let look = format!("chown -R {OWNER} {secrets} # after a look at what is in it");
+    let look = format!("chown -R {OWNER} {secrets} # after checking its files");
     let run = world.run(&["doctor", "--offline"]);
     assert!(run.stdout.contains(&look), "{run:?}");
     // Who typed sudo types it again.

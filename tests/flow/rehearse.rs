@@ -90,7 +90,7 @@ fn a_user_who_may_not_listen_on_port_80_gets_a_free_port() {
     let denied = "warning: HTTP-01: no permission to listen on [::]:80; needed by web\n  try: ";
     plan.says(denied);
     let run = as_user(&world, &["rehearse", "web"]).ends_in(0).says("1 of 1 certificate issued");
-    let said = "this user may not listen on port 80: the rehearsal uses port ";
+    let said = "this user may not listen on port 80; the rehearsal uses port ";
     assert_eq!(run.stderr.matches(said).count(), 1, "{}", run.stderr);
     // A port that is chosen is had, or nothing: 80 is refused.
     let run = as_user(&world, &["rehearse", "--http01-listen", "0.0.0.0:80"]);
@@ -110,7 +110,8 @@ fn a_webroot_that_no_server_serves_is_what_the_hints_are_about() {
     let folder = world.path("www").display().to_string();
     world.prepare(&[CertificateYaml::new("web").annotation("certctl/http01-webroot", &folder)]);
     let run = world.run(&["rehearse", "--timeout", "1s"]).ends_in(4);
-    run.clone().says(&format!("the web server must serve the webroot {folder} on port "));
+    run.clone()
+        .says(&format!("the web server must serve {folder}/.well-known/acme-challenge/TOKEN at "));
     assert!(!run.stderr.contains("--http01-listen"), "{}", run.stderr);
 }
 

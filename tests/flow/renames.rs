@@ -193,11 +193,12 @@ fn what_a_renamed_certificate_left_goes_when_it_is_forgotten_with_its_secret() {
     world.issue().ends_in(0);
     let folder = world.path("state/secrets/default/web-tls");
     assert_eq!(folders(&folder).len(), 2);
-    let said = "default/web: its earlier key and certificate in ";
+    let said = "web: its earlier key and certificate in ";
     world.run(&["forget", "web", "--secret"]).ends_in(2).says(said);
     assert_eq!(folders(&folder).len(), 2);
     let run = world.run(&["forget", "web", "--secret", "--yes"]).ends_in(0);
-    let stays = format!("the key and certificate in {} are those of default/new", folder.display());
+    let stays =
+        format!("the key and certificate in {} stay, because they belong to new", folder.display());
     assert!(run.stderr.contains(&stays), "{}", run.stderr);
     assert_eq!(folders(&folder).len(), 1);
     world.issue().says_nothing();
@@ -235,7 +236,7 @@ fn a_file_that_is_revoked_is_noted_for_its_own_certificate_only() {
     world.run(&["renew", "new", "--new-key"]).ends_in(0);
     let run = world.run(&["revoke", "./tls.crt", "--reason", "superseded", "--yes"]).ends_in(0);
     let printed = format!("{}{}", run.stdout, run.stderr);
-    assert!(printed.contains("default/new"), "{printed}");
-    assert!(!printed.contains("default/web:"), "{printed}");
+    assert!(printed.contains("new: serial"), "{printed}");
+    assert!(!printed.contains("web: serial"), "{printed}");
     assert_eq!(world.state().record("web").revocations, []);
 }

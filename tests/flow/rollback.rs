@@ -70,7 +70,7 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
     assert!(json.contains("\"status.certctl/rolled-back-from\": \"2\""), "{json}");
 
     // There is no earlier revision, and the message names the way forward.
-    world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback default/web --to 2");
+    world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback web --to 2");
     world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("already live");
     world.run(&["rollback", "web", "--to", "2", "--exit-code"]).ends_in(10);
     assert_eq!(world.state().published("web"), second);
@@ -261,7 +261,7 @@ fn what_must_not_be_used_is_refused_with_what_there_is() {
         let world = World::prepared(&[CertificateYaml::new("web")]);
         world.run(&["rollback", "web"]).ends_in(3).says("nothing is issued yet");
         world.issue().ends_in(0);
-        world.run(&["rollback", "web"]).ends_in(3).says("no revision before 1 is kept");
+        world.run(&["rollback", "web"]).ends_in(3).says("there is no revision before 1");
         world.run(&["revoke", "web", "--reason", reason, "--yes"]).ends_in(0);
         let live = world.state().published("web");
         let kept = || {
@@ -274,9 +274,9 @@ fn what_must_not_be_used_is_refused_with_what_there_is() {
         for (words, said) in [
             (vec!["rollback", "web"], "cannot roll back to revision 1: "),
             (vec!["rollback", "web", "--to", "1"], "cannot roll back to revision 1: "),
-            (vec!["rollback", "web", "--to", "7"], "revision 7 is not kept"),
+            (vec!["rollback", "web", "--to", "7"], "there is no revision 7"),
         ] {
-            let run = world.run(&words).ends_in(3).says(said).says("certctl renew default/web");
+            let run = world.run(&words).ends_in(3).says(said).says("certctl renew web");
             let until = |leaf: &LeafFacts| leaf.not_after.strftime("%Y-%m-%dT%H:%M:%SZ");
             let kept = format!("\n  revision 2, until {}: live", until(&live));
             assert!(run.stderr.contains(&kept), "{}", run.stderr);
@@ -296,7 +296,7 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     let edited = CertificateYaml::new("web").for_names(&names);
     world.write("config/web.yaml", &edited);
     world.issue().ends_in(0);
-    world.run(&["rollback", "web"]).ends_in(0).says("stays until the manifest is edited");
+    world.run(&["rollback", "web"]).ends_in(0).says("stays until you edit the manifest");
     assert_eq!(world.state().published("web"), first);
     let ready = world.state().condition("web", ConditionType::Ready);
     assert_eq!((ready.status, ready.reason), (ConditionStatus::False, Reason::SecretMismatch));
@@ -305,10 +305,10 @@ fn one_that_is_not_as_the_spec_asks_stays_until_the_manifest_is_edited() {
     world.issue().says_nothing();
     assert_eq!((world.ca.requests(), world.state().published("web")), (requests, first));
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
-    assert!(page.contains("# issue it as its manifest has it\n"), "{page}");
+    assert!(page.contains("# issue it from its manifest\n"), "{page}");
     world.run(&["status", "--exit-code"]).ends_in(8);
     let found = world.run(&["doctor", "--offline"]).stdout;
-    assert!(found.contains("rolled back, not as their manifests say: web"), "{found}");
+    assert!(found.contains("rolled back, different from their manifests: web"), "{found}");
     let page = world.run(&["status", "web"]).ends_in(0).stdout;
     let line = page.lines().find(|line| line.starts_with("Try:"));
     assert!(line.is_some_and(|line| line.contains("certctl renew web")), "{page}");

@@ -49,7 +49,7 @@ fn a_stopped_run_that_shares_the_port_is_named_and_no_validation_fails_by_it() {
     let quick = ["issue", "web.yaml", "--timeout", "2s", "--self-check-interval", "100ms"];
     let run = world.run(&quick);
     let run = run.ends_in(75);
-    let run = run.says(&format!("(pid {number}) listens on the same port and is stopped"));
+    let run = run.says(&format!("(pid {number}) listens on the same port but is stopped"));
     assert!(run.stderr.contains(&format!("kill -CONT {number}")), "{}", run.stderr);
     assert_eq!(world.sent(RequestKind::Challenge), 0);
     assert_eq!(world.state().record("web").status.failed_issuance_attempts, None);
@@ -157,7 +157,7 @@ fn a_renewal_that_waits_for_another_one_is_done_with_that() {
         world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
         finish(first).ends_in(0);
         finish(second).ends_in(0);
-        let is_done = said().contains("issued by the run that this one waited for");
+        let is_done = said().contains("already issued by the other run");
         assert_eq!((is_done, world.ca.created(RequestKind::NewOrder)), (orders == 2, orders));
     }
 }
@@ -198,7 +198,7 @@ fn a_run_that_stays_for_the_answers_of_another_says_so() {
     let staying = command.spawn().unwrap();
     let said = || std::fs::read_to_string(world.path("log")).unwrap();
     until("it says why it stays", || {
-        said().contains("another certctl run on this host waits for the CA at the same port")
+        said().contains("answering the CA for another certctl run on the same port")
     });
     assert!(said().contains("s at most\n") && world.ca.issued() == 1, "{}", said());
     world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);

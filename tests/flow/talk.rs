@@ -35,7 +35,7 @@ fn an_object_of_another_kind_is_skipped_in_words() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\n";
     world.write("config/other.yaml", other);
-    let said = "other.yaml:3: skipped: ConfigMap default/notes: not a kind that certctl reads";
+    let said = "other.yaml:3: skipped: ConfigMap notes:  not a kind that certctl reads";
     world.run(&["validate", "-v"]).ends_in(0).says(said);
 }
 
@@ -92,7 +92,7 @@ fn the_table_names_the_challenge_that_is_known_not_to_work() {
     world.write("config/web.yaml", &CertificateYaml::new("web").for_names(&names));
     world.run(&["issue", "--timeout", "1s"]).ends_in(75);
     let table = world.run(&["status"]).ends_in(0).stdout;
-    assert!(table.contains("the order waits for HTTP-01 for nowhere.invalid"), "{table}");
+    assert!(table.contains("the order waits for HTTP-01 validation of nowhere.invalid"), "{table}");
 }
 
 /// A first run that waits is what a newcomer asks about next.

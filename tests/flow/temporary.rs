@@ -37,7 +37,7 @@ fn a_temporary_certificate_is_live_until_the_real_one_is() {
     let ready = world.state().condition("web", ConditionType::Ready);
     assert_eq!((ready.status, ready.reason), (ConditionStatus::False, Reason::IncorrectIssuer));
     let page = world.run(&["describe", "web"]).ends_in(0).stdout;
-    let stands_in = "; a temporary, untrusted certificate is in place";
+    let stands_in = "; servers use a temporary, untrusted certificate";
     for words in ["Status: FAILED - ", stands_in, "Issuer Common Name: cert-manager.local"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }

@@ -37,7 +37,7 @@ fn a_record_that_cannot_be_read_may_be_removed_as_status_says() {
         let damage = format!("STATE DAMAGED - {}: ", path.display());
         assert!(page.contains(&damage), "{page}");
         let told = if is_newer {
-            ["or remove it, and certctl issue adopts", "Next attempt: never"]
+            ["if you remove it, certctl issue adopts", "Next attempt: never"]
         } else {
             ["the next run renames this file", "Next attempt: the next run"]
         };

@@ -198,7 +198,7 @@ fn create_asks_until_there_is_a_manifest_that_issues() {
         ("in that file", &of_none),
         ("any valid certificates", &right),
         ("How to validate", "cloudfare\n"),
-        ("none of the choices", "relative/folder\n"),
+        ("not one of the choices", "relative/folder\n"),
         ("absolute path", "http\n"),
         ("Server to reload", "bad name\n"),
         ("not the name of a program", "later\n"),

@@ -339,14 +339,12 @@ fn the_mail_about_a_failure_says_what_and_until_when() {
         let text = std::fs::read_to_string(&mail).unwrap();
         let (head, body) = text.split_once("\n\n").unwrap();
         assert!(head.starts_with("-oi -t\nTo: root\nSubject: certctl: "), "{head}");
-        assert!(head.contains("default/web") && !head.contains("Bcc"), "{head}");
+        assert!(head.contains(": web ") && !head.contains("Bcc"), "{head}");
         assert_eq!(head.contains("URGENT"), urgent, "{head}");
         let told = ["no\nBcc: everybody@example.com\n\n", "failed in a row  3\n"];
         let when = if next.is_empty() { "the next run" } else { next };
-        let ends = [
-            &format!("next attempt     {when}\n"),
-            "more             sudo certctl status default/web\n",
-        ];
+        let ends =
+            [&format!("next attempt     {when}\n"), "more             sudo certctl status web\n"];
         assert!(told.into_iter().chain(ends).all(|part| body.contains(part)), "{body}");
         assert!(body.contains("valid until      nothing is issued yet\n"), "{body}");
         command.env("CERTCTL_ATTEMPTS", "0").env("CERTCTL_TEST", "1");

@@ -174,7 +174,7 @@ fn says_since_when_and_why(scene: &Scene, hour: &Hour, made: Timestamp) {
     let page = page(scene);
     let expires = (made + LIFE).strftime("%Y-%m-%d %H:%M UTC").to_string();
     let since = format!("Created: {}", made.strftime("%Y-%m-%d %H:%M UTC"));
-    let told = "looked; waiting for HTTP-01 challenge propagation";
+    let told = "HTTP-01 validation of a.example";
     for words in [&order.name, told, &since, &expires, "a.example", "Issuing"] {
         assert!(page.contains(words), "{words} is not in:\n{page}");
     }

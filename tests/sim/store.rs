@@ -492,7 +492,7 @@ fn the_lock_of_a_killed_process_is_free_at_once() {
         std::thread::yield_now();
     }
     let lock = || futures(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO));
-    let expected = format!("certificate default/web is locked by process {}", holder.0.id());
+    let expected = format!("certificate web is locked by process {}", holder.0.id());
     assert_eq!(lock().unwrap_err().to_string(), expected);
     drop(holder);
     assert_eq!(lock().unwrap().fence(), 2);

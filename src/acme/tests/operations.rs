@@ -330,7 +330,7 @@ async fn odd_words_pass_and_dangerous_ones_do_not() {
     };
     assert_eq!(session.order(&fake.url("/order/1")).await, Ok(napping));
     let error = session.order(&fake.url("/order/2")).await.unwrap_err();
-    let cause = "(a CA behind a proxy that does its TLS must be set to its https address)";
+    let cause = "(if a proxy terminates TLS for the CA, configure the CA with its https address)";
     assert_eq!(error.to_string(), format!("certificate is not an https URL {cause}: http://x/"));
     let what = "certificate".into();
     assert_eq!(error, AcmeError::InsecureUrl { url: "http://x/".into(), what });
@@ -410,6 +410,6 @@ async fn an_order_names_each_authorization_once_and_no_more_than_its_names_need(
     let most = session.order(&fake.url("/order/2")).await.unwrap();
     assert_eq!(most.authorizations.len(), 100);
     let error = session.order(&fake.url("/order/3")).await.unwrap_err();
-    let why = "the order has 101 authorizations, over 100".to_owned();
+    let why = "the order has 101 authorizations, more than 100".to_owned();
     assert_eq!(error, AcmeError::Malformed { url: fake.url("/order/3"), why });
 }

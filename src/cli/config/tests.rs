@@ -102,7 +102,7 @@ fn nothing_is_passed_over() {
         ("filename = '-'", "filename: standard input is not allowed here", "a path"),
         (
             "config-dir = '/x'",
-            "config-dir: not allowed here: config.toml is read from",
+            "config-dir: not allowed here, because certctl reads config.toml from",
             "CERTCTL_CONFIG_DIR",
         ),
         ("http01_listen = ':80'", "http01_listen: unknown key", "did you mean `http01-listen`?"),
@@ -113,7 +113,7 @@ fn nothing_is_passed_over() {
         ("timeout = '1m'\ntimeout = '2m'", "not TOML: duplicate key", ":2:1"),
         ("timeout = 10m", "not TOML: ", ":1:11"),
         ("timeout", "not TOML: ", ":1:8"),
-        ("verbose = 1\nquiet = 1", "quiet: `verbose` is set, too", ":2:1"),
+        ("verbose = 1\nquiet = 1", "quiet: `verbose` is also set", ":2:1"),
     ] {
         let config = config(text);
         let [mistake] = mistakes(text).try_into().unwrap_or_else(|all| panic!("{text}: {all:?}"));

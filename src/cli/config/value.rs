@@ -44,7 +44,7 @@ pub(super) fn entries(
     }
     if let (Some(_), Some(quiet)) = (entries.get("verbose"), entries.get("quiet")) {
         let start = text.lines().take(quiet.line - 1).map(|line| line.len() + 1).sum();
-        let message = "`verbose` is set, too: only one of them is allowed".to_owned();
+        let message = "`verbose` is also set, but only one of them is allowed".to_owned();
         mistakes.push(reader.mistake("E0303", start..start + 5, "quiet", message));
     }
     mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
@@ -70,7 +70,10 @@ impl Reader<'_> {
         span: &Range<usize>,
     ) -> Values {
         if key == CONFIG_DIR {
-            let message = format!("not allowed here: {FILE} is read from that directory");
+            let message = format!(
+                "not allowed here, because certctl reads {FILE} from that \
+                directory"
+            );
             let help = Some("--config-dir or CERTCTL_CONFIG_DIR".to_owned());
             return Err(Box::new(Diagnostic { help, ..self.mistake("E0301", at, key, message) }));
         }
@@ -163,7 +166,7 @@ impl Reader<'_> {
         let has_it = |verb: &&Command| verb.get_arguments().any(|arg| arg.get_long() == Some(key));
         let help = match tree.get_subcommands().find(has_it) {
             Some(verb) => format!(
-                "--{key} is a flag of `certctl {}`; the keys here are the flags of every verb",
+                "--{key} is a flag of `certctl {}`; only global flags are keys here",
                 verb.get_name()
             ),
             None => {

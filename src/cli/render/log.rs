@@ -22,11 +22,10 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::cli::render::output::AboveLines;
 use crate::cli::render::text::fitted;
-use crate::cli::words::hint::short_form;
 use crate::cli::words::time::rfc3339;
 use crate::cli::{Environment, GlobalArgs, LogFormat, Output, Paint, columns_of_stderr, escape};
 use crate::engine::ports::{Clock, SystemClock};
-use crate::resource::{defuse_commands, escape_json};
+use crate::resource::{defuse_commands, escape_json, short_form};
 
 /// Starts the log of this process. Called once, before the verb runs. In a routine run, by a
 /// scheduler, only what its end says is of interest: not that a request is repeated.
@@ -216,8 +215,7 @@ impl Lines {
         }
         let mut gap = if self.has_priorities || is_for_people { "" } else { " " };
         if !fields.certificate.is_empty() {
-            let whole = &*fields.certificate;
-            let name = if is_for_people { short_form(whole) } else { whole };
+            let name = short_form(&fields.certificate);
             write!(writer, "{gap}{}", Paint::Bold.on(name, self.color))?;
             gap = if is_for_people { ": " } else { " " };
         }
@@ -322,7 +320,7 @@ pub(super) mod tests {
             is_terminal: false,
             has_priorities: false,
         };
-        let timed = "2026-11-21T03:12:09Z INFO default/web issued reason=Issued why=\"two\\nmore words\"\n\
+        let timed = "2026-11-21T03:12:09Z INFO web issued reason=Issued why=\"two\\nmore words\"\n\
                      2026-11-21T03:12:09Z WARN plain\n";
         assert_eq!(logged(default_filter(), style), timed);
         let at_terminal = Style { is_terminal: true, ..style };
@@ -331,7 +329,7 @@ pub(super) mod tests {
         let text = Style { format: LogFormat::Text, ..at_terminal };
         assert_eq!(logged(default_filter(), text), timed);
         let journal = Style { has_priorities: true, ..style };
-        let numbered = "<6>default/web issued reason=Issued why=\"two\\nmore words\"\n<4>plain\n";
+        let numbered = "<6>web issued reason=Issued why=\"two\\nmore words\"\n<4>plain\n";
         assert_eq!(logged(default_filter(), journal), numbered);
         let colored = Style { color: true, ..at_terminal };
         assert!(logged(default_filter(), colored).contains("\u{1b}[33mWARN\u{1b}[0m plain"));

@@ -190,7 +190,7 @@ mod tests {
         for (level, word, headline, text) in [
             (Level::Error, "ERROR", "web: no\n  try: that\n", "error: web: no\n  try: that\n"),
             (Level::Warn, "WARN", "web: odd", "warning: web: odd"),
-            (Level::Info, "INFO", "error: is no level", "error: is no level"),
+            (Level::Info, "INFO", "error: is not a level", "error: is not a level"),
         ] {
             let wanted = json!({
                 "timestamp": "2026-11-21T03:12:09Z", "level": word, "message": headline.trim_end(),

@@ -193,12 +193,10 @@ fn awaited(what: &Awaited, name: &str) -> String {
             of(&challenge.identifier, challenge.waiting_instead(*left))
         }
         Awaited::Ca => "waiting for the CA".to_owned(),
-        Awaited::OthersOrder => {
-            "waiting for another certificate, which has the order that the CA gave".to_owned()
-        }
+        Awaited::OthersOrder => "waiting for another certificate with the same order".to_owned(),
         Awaited::Turn => "waiting for its turn to order".to_owned(),
         Awaited::NewOrder { not_before } => {
-            format!("no new order before {}, as the CA demands", rfc3339(*not_before))
+            format!("the CA accepts no new order before {}", rfc3339(*not_before))
         }
     }
 }
@@ -406,7 +404,7 @@ impl Observer for Progress {
         let at_most = GoDuration(at_most);
         tracing::info!(
             %certificate,
-            "locked by {}: this run waits for it, {at_most} at most (--lock-timeout)",
+            "locked by {}; waiting for up to {at_most} (--lock-timeout)",
             escape(holder)
         );
     }
@@ -414,15 +412,14 @@ impl Observer for Progress {
     fn renewed_meanwhile(&self, certificate: &NamespacedName) {
         tracing::info!(
             %certificate,
-            "issued by the run that this one waited for; it is not ordered once more"
+            "already issued by the other run"
         );
     }
 
     fn lingers(&self, at_most: Duration) {
         let seconds = at_most.as_secs_f64().round();
         tracing::info!(
-            "this run has nothing more to do; another certctl run on this host waits for the CA at \
-             the same port, and this one answers for it, {seconds}s at most"
+            "done; answering the CA for another certctl run on the same port, for up to {seconds}s"
         );
     }
 

@@ -148,7 +148,7 @@ fn failed(report: &Report, fault: &Fault) -> Message {
 
 fn about(report: &Report, level: Level, message: &str, class: &str) -> Message {
     let certificate = report.key().to_string();
-    Message::new(level, format!("{certificate}: {message}"), message)
+    Message::new(level, format!("{}: {message}", short(&report.key())), message)
         .with("certificate", certificate)
         .with("ending", report.ending.word())
         .with("class", class)
@@ -261,13 +261,13 @@ fn hints(fixes: &[Fix]) -> Vec<Hint> {
 const WIDTH: usize = 8;
 const LOCKED: &str = "the next run retries; --lock-timeout waits longer";
 /// Note on a forced renewal that lacked something on this machine.
-const NOT_REQUESTED: &str = "nothing was requested, and the certificate stays as it is";
+const NOT_REQUESTED: &str = "nothing was sent to the CA; the certificate is unchanged";
 
 /// The message on a certificate that is issued but not deployed.
 fn undeployed(name: &NamespacedName, fault: &Fault, details: &Details, style: &Style) -> Message {
     let last = details.deploy_last_try.map(|at| format!("failed {}, ", style.time(at)));
     let next = details.deploy_next_try.filter(|at| *at > style.now);
-    let next = next.map(|at| format!("next try not before {}", style.time(at)));
+    let next = next.map(|at| format!("next attempt not before {}", style.time(at)));
     let next = next.unwrap_or_else(|| "the next run retries".to_owned());
     let tried = if last.is_some() { "not tried by this run: " } else { "" };
     let found = Diagnosis {

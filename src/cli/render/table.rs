@@ -122,19 +122,19 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_continued_below_and_no_column_is_left_out() {
         let mut rows = [row(&["a-long-name", "one and two and three"]), row(&["b", "x"])];
-        rows[1].below = Text::from("    what is wrong with it\n");
+        rows[1].below = Text::from("    this is wrong with it\n");
         let at = |columns| table(&["NAME", "REASON"], &rows, false, columns);
         assert_eq!(
             at(28),
             "NAME          REASON\n\
              a-long-name   one and two\n              and three\n\
-             b             x\n    what is wrong with it\n"
+             b             x\n    this is wrong with it\n"
         );
         assert_eq!(
             at(20),
             "NAME          REASON\n\
              a-long-name   one\n    and two and\n    three\n\
-             b             x\n    what is wrong\n      with it\n"
+             b             x\n    this is wrong\n      with it\n"
         );
     }
 }

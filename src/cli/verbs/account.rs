@@ -173,9 +173,11 @@ fn advise_on_unused(
     };
     for account in accounts.iter().map(|(account, _)| account).filter(is_unused) {
         let AccountIdentity { directory_url, namespace, secret_name, .. } = &account.identity;
+        let secret = NamespacedName::new(namespace, secret_name);
         let text = format!(
-            "no manifest names the account with privateKeySecretRef {namespace}/{secret_name} at \
-             {directory_url}, and it was never registered: if the Issuer is gone for good, remove it"
+            "no manifest names the account with privateKeySecretRef {} at {directory_url}, and it \
+             was never registered: if you no longer need the Issuer, remove it",
+            short(&secret)
         );
         let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
         let command = format!("{}rm -r {}", sudo_on_own(), quoted(&folder));
@@ -315,7 +317,7 @@ impl AccountDocument {
             State::Registered => "registered",
             State::ContactsPending => "registered; contacts not sent to the CA yet",
             State::KeyLost => "registered; its key is lost",
-            State::Deactivating => "deactivation requested, not done yet",
+            State::Deactivating => "deactivation pending",
             State::Deactivated => "deactivated; the next issuance registers another",
         };
         let or_none = |text: &str| match text {
@@ -334,7 +336,7 @@ impl AccountDocument {
             or_none(&issuers.join(", ")),
             self.issuer_kind,
             or_none(self.key.as_deref().unwrap_or_default()),
-            named(&self.private_key_secret_name),
+            short(&named(&self.private_key_secret_name)),
             self.key_thumbprint,
             or_none(self.terms_of_service.as_deref().unwrap_or_default()),
         )
@@ -382,7 +384,7 @@ async fn perform(
         return Err(error.hinted("use -f MANIFEST, or put manifests into the config directory"));
     }
     if request == AccountRequest::Deactivated && issuers.len() > 1 {
-        let message = "several Issuers found: name the one whose account to deactivate";
+        let message = "several Issuers found; name one of them";
         return Err(CliError::new(ExitCode::Usage, message).trying_any(&[
             ("certctl account deactivate ISSUER", ""),
             ("certctl account show", "lists the accounts"),
@@ -411,8 +413,7 @@ fn loss(issuer: &Issuer, targets: &Targets) -> String {
     let (kind, name) = (issuer.kind, &issuer.metadata.name);
     let server = escape(&issuer.acme.server);
     let of_it = targets.tasks.iter().filter(|task| task.issuer.metadata == issuer.metadata);
-    let users: Vec<String> =
-        of_it.map(|task| task.certificate.metadata.key().to_string()).collect();
+    let users: Vec<String> = of_it.map(|task| short(&task.certificate.metadata.key())).collect();
     let users = if users.is_empty() {
         String::new()
     } else {
@@ -434,7 +435,7 @@ fn print(
             let text = match request {
                 AccountRequest::Registered => {
                     let terms = account.terms_of_service.as_deref().unwrap_or("none published");
-                    format!("{name}: registered as {url}, in agreement to {}", escape(terms))
+                    format!("{name}: registered as {url} (terms: {})", escape(terms))
                 }
                 AccountRequest::Updated if account.contacts.is_empty() => {
                     format!("{name}: {url} has no contacts")

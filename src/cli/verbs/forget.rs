@@ -168,7 +168,8 @@ fn refuse_managed(
     let places = names.iter().filter_map(|name| {
         let (path, line) = workspace.manifest_of(name)?;
         Some(format!(
-            "{name}: its manifest still exists: {}:{line}",
+            "{}: its manifest still exists: {}:{line}",
+            short(name),
             escape(&path.to_string_lossy())
         ))
     });
@@ -177,9 +178,9 @@ fn refuse_managed(
         return Ok(());
     }
     let then = if args.secret {
-        "orders it anew"
+        "orders it again"
     } else {
-        "adopts its files if they are valid, or orders it anew"
+        "adopts its files if they are valid, or orders it again"
     };
     if args.anyway {
         for place in &places {
@@ -188,7 +189,10 @@ fn refuse_managed(
         }
         return Ok(());
     }
-    let hint = format!("remove the manifest first; or --anyway, and the next certctl issue {then}");
+    let hint = format!(
+        "remove the manifest first, or use --anyway: the next certctl issue then \
+        {then}"
+    );
     Err(CliError::manifest(places.join("\n  ")).hinted(hint))
 }
 
@@ -208,7 +212,7 @@ fn deleted(
                 ", not those of the Certificate that has it now",
             ),
         };
-        Some(format!("{name}: {what} in {folder} will be deleted{rest}"))
+        Some(format!("{}: {what} in {folder} will be deleted{rest}", short(name)))
     };
     let mut lines: Vec<String> = secrets.iter().filter_map(line).collect();
     if let Some(last) = lines.last_mut() {
@@ -254,7 +258,7 @@ async fn forget_one(
     let (before, others) = (folders(), others(name, workspace)?);
     workspace.forget(name, &own, args.secret).await?;
     let folder = folders().filter(|_| !args.secret);
-    let mut text = Text::from(format!("{name} forgotten"));
+    let mut text = Text::from(format!("{} forgotten", short(name)));
     match (&before, &folder) {
         (_, Some(folder)) => {
             text.push(&format!("; its files stay in {folder}; to delete them: "));
@@ -273,7 +277,10 @@ fn others(name: &NamespacedName, workspace: &Workspace) -> Result<String, CliErr
     let Some((secret, _)) = workspace.recorded_secret(name)? else { return Ok(String::new()) };
     let (owner, folder) = (workspace.other_owner(name, &secret), folder(&secret, workspace));
     Ok(owner.zip(folder).map_or_else(String::new, |(owner, folder)| {
-        format!("; the key and certificate in {folder} are those of {owner}, and stay")
+        format!(
+            "; the key and certificate in {folder} stay, because they belong to {}",
+            short(&owner)
+        )
     }))
 }
 

@@ -520,7 +520,7 @@ fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding
     }
     let found = if is_read {
         let fact =
-            "standard input is not stored; put the manifest into a file, or nothing renews it";
+            "standard input is not stored; to renew this certificate, put the manifest into a file";
         Finding::warning("manifest", Obstacle::new(fact))
     } else {
         doctor::scheduler(shell)
@@ -650,7 +650,7 @@ pub(crate) fn nothing_found(shell: &Shell, known: usize) -> CliError {
     let message = match known {
         0 => format!("no Certificate found in {place}"),
         known => format!(
-            "no Certificate found in {place}; {} known from earlier runs, without a manifest now",
+            "no Certificate found in {place}; {} known from earlier runs no longer has a manifest",
             count(known, "certificate")
         ),
     };

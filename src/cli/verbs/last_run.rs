@@ -15,7 +15,7 @@ pub(in crate::cli) fn note(shell: &Shell) {
     }
     let Ok(state) = shell.environment.state_dir(shell.global.state_dir.as_deref()) else { return };
     if let Err(error) = StateDirectory::note_run(&state.path, SystemClock.now()) {
-        tracing::debug!(%error, "the end of this run is not noted");
+        tracing::debug!(%error, "cannot record the end of this run");
     }
 }
 

@@ -132,15 +132,13 @@ fn hints(pending: &[Use<'_>], port: u16) -> BTreeSet<String> {
         Some(folder) if !one.over_http().is_empty() => {
             let folder = escape(folder);
             format!(
-                "the web server must serve the webroot {folder} on port {port}: a file \
-                 {folder}/.well-known/acme-challenge/TOKEN at \
-                 http://NAME/.well-known/acme-challenge/TOKEN; if a name does not resolve to that \
-                 server yet: --resolve NAME=ADDR"
+                "the web server must serve {folder}/.well-known/acme-challenge/TOKEN at \
+                 http://NAME/.well-known/acme-challenge/TOKEN on port {port}; if a name does not \
+                 resolve to that server yet, use --resolve NAME=ADDR"
             )
         }
-        Some(_) | None => "if a name does not resolve to this host yet: --resolve NAME=ADDR; the \
-                           port to query: --http01-check-port, the port to listen on: \
-                           --http01-listen"
+        Some(_) | None => "if a name does not resolve to this host yet, use --resolve NAME=ADDR; \
+            --http01-check-port sets the port to query, and --http01-listen the port to listen on"
             .to_owned(),
     };
     pending.iter().map(hint).collect()
@@ -170,8 +168,8 @@ fn free_port(shell: &mut Shell, tasks: &[Task]) -> Result<Option<(TcpListener, u
     let socket = socket.map_err(failed)?;
     let port = socket.local_addr().map_err(failed)?.port();
     let text = format!(
-        "this user may not listen on port {HTTP}: the rehearsal uses port {port} instead; \
-         --http01-listen and --http01-check-port choose another"
+        "this user may not listen on port {HTTP}; the rehearsal uses port {port} instead (set \
+         --http01-listen and --http01-check-port for another)"
     );
     shell.output.talk(Level::Info, &text);
     Ok(Some((socket, port)))

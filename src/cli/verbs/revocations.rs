@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::cli::result::{Revoked, RevokedState};
 use crate::cli::{CliError, Ending, Level, Message, Paint, Shell, Text, escape, short};
 use crate::controller::EffectError;
-use crate::resource::{NamespacedName, Revocation};
+use crate::resource::{NamespacedName, Revocation, RevocationAnswer};
 use crate::workspace::{Finished, SentRevocation, Workspace};
 
 /// Performs the pending revocations of one certificate, or of all known ones, and reports each
@@ -23,8 +23,9 @@ pub(crate) async fn finish(
             Finished::Failed(error) => return Err(error.into()),
             Finished::WithoutManifest => {
                 let text = format!(
-                    "{name}: a revocation is pending, but its Certificate and Issuer are missing; \
-                     the next run that finds them revokes"
+                    "{}: a revocation is pending, but its Certificate and Issuer are missing; \
+                     put them back, and the next run revokes it",
+                    short(&name)
                 );
                 if shell.prints(&text) {
                     shell.output.talk(Level::Warn, &text);
@@ -46,8 +47,8 @@ pub(crate) async fn finish(
             ));
             let one = short(&name);
             let text = format!(
-                "NOT REVOKED yet: {one}: serial {serial} ({}): waits until its replacement is issued \
-                 and deployed\n  to revoke it before that: ",
+                "{one}: serial {serial} ({}) is not revoked yet; its replacement must be issued \
+                 and deployed first\n  to revoke it before that: ",
                 revocation.reason,
             );
             if shell.prints(&text) {
@@ -67,15 +68,15 @@ fn report(
     shell: &mut Shell,
     name: &NamespacedName,
     revocation: &Revocation,
-    answer: &Result<(), EffectError>,
+    answer: &Result<RevocationAnswer, EffectError>,
     copies: &[String],
 ) -> Ending {
     let Revocation { serial, reason, .. } = revocation;
     let revoked = |state| Revoked::new(Some(name), serial, *reason, state);
     match answer {
-        Ok(()) => {
-            let stays = stays_in(copies);
-            let text = format!("{name}: serial {serial} revoked ({reason}){stays}");
+        Ok(answer) => {
+            let (done, stays) = (answer.describe(*reason), stays_in(copies));
+            let text = format!("{}: serial {serial} {done}{stays}", short(name));
             shell.output.talk(Level::Info, &text);
             let revoked = revoked(RevokedState::Revoked);
             shell.results.revoked(Revoked { copies: copies.to_vec(), ..revoked });
@@ -85,13 +86,13 @@ fn report(
             let next = if revocation.is_owed() {
                 "the next run retries".to_owned()
             } else {
-                "not retried: the CA refused; to revoke with the certificate's own key: certctl \
-                 revoke FILE --key KEYFILE"
+                "not retried, because the CA refused; to sign with the certificate's own key, run \
+                 certctl revoke FILE --key KEYFILE"
                     .to_owned()
             };
             let message = error.to_string();
             let message = escape(&message);
-            let text = format!("{name}: serial {serial} not revoked: {message}\n  {next}");
+            let text = format!("{}: serial {serial} not revoked: {message}\n  {next}", short(name));
             let text = Text::led_by("error", Paint::Bad, text);
             let class = error.cause.class();
             let record = Message::new(Level::Error, text, format_args!("not revoked: {message}"))

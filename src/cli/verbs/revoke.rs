@@ -195,20 +195,21 @@ async fn name(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliEr
 /// Returns whether a replacement is to be issued now; says what is known of a revocation that is
 /// not new.
 fn wants_replacement(outcome: &Requested, certificate: &NamespacedName, shell: &mut Shell) -> bool {
+    let one = short(certificate);
     match outcome {
         Requested::Owed(_) => true,
         Requested::Already(done) => {
             let (serial, reason) = (&done.serial, done.reason);
             let revoked = Revoked::new(Some(certificate), serial, reason, RevokedState::Revoked);
             shell.results.revoked(revoked);
-            let text = format!("{certificate}: serial {serial} is already revoked ({reason})");
+            let text = format!("{one}: serial {serial} is already revoked ({reason})");
             shell.output.talk(Level::Info, &text);
             !done.without_replacement
         }
         Requested::Earlier(earlier) => {
             let text = format!(
-                "{certificate}: the pending revocation was of serial {}; the live certificate is \
-                 another one and stays",
+                "{one}: the pending revocation is for the earlier serial {}; the current \
+                 certificate stays",
                 earlier.serial
             );
             shell.output.talk(Level::Info, &text);
@@ -230,7 +231,7 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cli
     let cancelled = workspace.cancel_revocations(&name).await?;
     if cancelled.is_empty() {
         let one = short(&name);
-        let text = format!("{name}: no revocation is pending; for those that are done: ");
+        let text = format!("{one}: no revocation is pending; to list completed ones: ");
         let text = Text::from(text).with_command(&format!("certctl describe {one}"));
         shell.output.talk(Level::Info, text);
         return Ok(Vec::new());
@@ -238,7 +239,8 @@ async fn cancel(args: &RevokeArgs, shell: &mut Shell) -> Result<Vec<Ending>, Cli
     for Revocation { serial, reason, .. } in cancelled {
         let is_banned = reason == RevocationReason::KeyCompromise;
         let banned = if is_banned { "; its key stays banned, and certctl replaces it" } else { "" };
-        let text = format!("{name}: the revocation of serial {serial} ({reason}) is cancelled");
+        let text =
+            format!("{}: the revocation of serial {serial} ({reason}) is cancelled", short(&name));
         shell.output.talk(Level::Info, format!("{text}{banned}"));
         let state = RevokedState::Cancelled;
         shell.results.revoked(Revoked::new(Some(&name), &serial, reason, state));
@@ -309,7 +311,8 @@ async fn confirm(
     } else {
         format!("\n  copies of its key and certificate are in {}", copies.join(", "))
     };
-    let facts = format!("{name}: serial {serial} will be revoked ({reason}) {when}{copies}");
+    let facts =
+        format!("{}: serial {serial} will be revoked ({reason}) {when}{copies}", short(&name));
     ask(args, &facts, shell)?;
     Ok(reason)
 }
@@ -385,9 +388,12 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
     let mut records = workspace.records().iter();
     let by_name = records.find(|(name, record)| is_live(record) && has_its_issuer(name, record));
     if let Some((name, _)) = by_name {
-        let error =
-            CliError::usage(format_args!("{} is the live certificate of {name}", path.display()));
-        return Err(error.trying(format_args!("certctl revoke {name}")));
+        let error = CliError::usage(format_args!(
+            "{} is the current certificate of {}",
+            path.display(),
+            short(name)
+        ));
+        return Err(error.trying(format_args!("certctl revoke {}", short(name))));
     }
     let reason = reason_of(args, args.reason, shell)?;
     let serial = &leaf.serial;
@@ -396,11 +402,9 @@ async fn file(args: &RevokeArgs, path: &Path, shell: &mut Shell) -> Result<Vec<E
     workspace.make_writable()?;
     let foreign = ForeignRevocation { chain: &chain, key: key.as_ref(), reason };
     match workspace.revoke_foreign(&targets, &foreign).await? {
-        Ok(server) => {
-            let server = escape(&server);
-            shell
-                .output
-                .talk(Level::Info, format!("serial {serial} revoked ({reason}) at {server}"));
+        Ok((server, answer)) => {
+            let (server, done) = (escape(&server), answer.describe(reason));
+            shell.output.talk(Level::Info, format!("serial {serial} {done} at {server}"));
             shell.results.revoked(Revoked::new(None, serial, reason, RevokedState::Revoked));
             let remembered = workspace.remember_revoked(leaf, reason).await;
             match print_holders(args, serial, remembered, &mut workspace, shell) {
@@ -438,7 +442,7 @@ fn print_holders(
     }
     for Holder { certificate, revision, is_live, error } in remembered.holders {
         if let Some(error) = error {
-            let what = format!("{certificate} does not know it, and could roll back to it");
+            let what = format!("{} could still roll back to it", short(&certificate));
             note(what, error);
             continue;
         }
@@ -447,12 +451,12 @@ fn print_holders(
                 "it is live; its manifest no longer exists, so nothing replaces it".to_owned()
             }
             (true, _) => "it is live; the next certctl issue replaces it".to_owned(),
-            (false, 0) => "it was the adopted one; certctl does not use it again".to_owned(),
+            (false, 0) => "it was the adopted one; certctl will not use it again".to_owned(),
             (false, revision) => {
-                format!("it was revision {revision}; certctl does not use it again")
+                format!("it was revision {revision}; certctl will not use it again")
             }
         };
-        shell.output.talk(Level::Info, format!("{certificate}: serial {serial}: {what}"));
+        shell.output.talk(Level::Info, format!("{}: serial {serial}: {what}", short(&certificate)));
     }
     if lost.is_empty() {
         return None;

@@ -57,7 +57,8 @@ fn print(shell: &mut Shell, certificate: &NamespacedName, found: &RevokedCertifi
     shell.output.talk(
         Level::Warn,
         format!(
-            "{certificate}: its CA has revoked serial {serial} ({reason}); this run replaces it"
+            "{}: its CA has revoked serial {serial} ({reason}); this run replaces it",
+            certificate.short()
         ),
     );
 }

@@ -75,11 +75,12 @@ async fn go_back(
 fn summary(certificate: &NamespacedName, back: &WentBack, zone: &TimeZone) -> Text {
     let WentBack::Done { from, to, leaf, renewal_time, violation } = back else {
         let WentBack::Already { revision } = back else { return Text::default() };
-        return format!("{certificate}: {} is already live", what(*revision)).into();
+        return format!("{}: {} is already in use", short(certificate), what(*revision)).into();
     };
     let now = SystemClock.now();
     let text = format!(
-        "{certificate}: rolled back from revision {from} to {}: serial {}, valid until {}",
+        "{}: rolled back from revision {from} to {}: serial {}, valid until {}",
+        short(certificate),
         what(*to),
         leaf.serial,
         time::dated(leaf.not_after, now, Some(zone))
@@ -87,7 +88,7 @@ fn summary(certificate: &NamespacedName, back: &WentBack, zone: &TimeZone) -> Te
     let mut text = Text::from(text);
     if let Some(violation) = violation {
         text.push(&format!(
-            "\n  it does not match its manifest, and stays until the manifest is edited: {}",
+            "\n  it does not match its manifest, and stays until you edit the manifest: {}",
             escape(&violation.message)
         ));
     }
@@ -133,10 +134,12 @@ fn refused(error: BackError) -> CliError {
     let possible = stored.iter().rev().find(|found| found.refusal.is_none() && !found.is_live);
     let error = CliError::manifest(message);
     match possible {
-        Some(found) => {
-            error.trying(format_args!("certctl rollback {certificate} --to {}", found.revision))
-        }
-        None => error.trying(format_args!("certctl renew {certificate}")),
+        Some(found) => error.trying(format_args!(
+            "certctl rollback {} --to {}",
+            short(certificate),
+            found.revision
+        )),
+        None => error.trying(format_args!("certctl renew {}", short(certificate))),
     }
 }
 

@@ -141,7 +141,7 @@ fn denied(shell: &Shell, places: &str) -> Page {
 
 /// The page of a folder without a Certificate.
 fn nothing(shell: &Shell, places: &str) -> Page {
-    let create = ("certctl create".to_owned(), "asks for what it needs");
+    let create = ("certctl create".to_owned(), "asks a few questions");
     let (text, other) = match folders::unread(shell) {
         Some(path) => {
             let text = format!(
@@ -160,14 +160,14 @@ fn nothing(shell: &Shell, places: &str) -> Page {
 
 /// At most two.
 fn next_steps(table: &Overview) -> Vec<(String, &'static str)> {
-    let plan = ("certctl plan".to_owned(), "what the next run would do");
+    let plan = ("certctl plan".to_owned(), "show the actions of the next run");
     match table.worst() {
         Some("") => vec![("certctl validate".to_owned(), "show the mistakes"), plan],
         Some(name) => vec![(format!("certctl status {name}"), "show its details"), plan],
         None if table.states().iter().all(|state| state.is_well()) => {
             vec![plan, ("certctl create".to_owned(), "add a certificate")]
         }
-        None => vec![plan, ("certctl issue".to_owned(), "issue and renew what is due")],
+        None => vec![plan, ("certctl issue".to_owned(), "issue and renew due certificates")],
     }
 }
 

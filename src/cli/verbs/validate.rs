@@ -103,8 +103,8 @@ impl VerbArgs for ValidateArgs {
 /// Note on hooks and folders that a command of this user cannot judge.
 fn of_schedule() -> Text {
     let mut text = Text::from(format!(
-        "not checked: hooks, folders and secrets, which the scheduled runs use as another user; once \
-         the file is in {SYSTEM_CONFIG}: "
+        "hooks, folders and secrets were not checked, because scheduled runs use them as another \
+         user; once the file is in {SYSTEM_CONFIG}, run "
     ));
     text.whole(&folders::sudo(" validate"));
     text

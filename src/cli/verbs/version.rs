@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cli::environment::EnvironmentError;
 use crate::cli::render::text::behind;
 use crate::cli::setting::{Setting, settings};
-use crate::cli::{CliError, Directory, Ending, Format, Shell, VerbArgs, document, escape};
+use crate::cli::{CliError, Directory, Ending, Format, Shell, VerbArgs, count, document, escape};
 use crate::manifest::Diagnostic;
 use crate::solver::dns01;
 
@@ -76,7 +76,7 @@ fn text(shell: &Shell) -> String {
         (None, _) => "none".to_owned(),
         (Some(path), 0) => path.display().to_string(),
         (Some(path), mistakes) => {
-            format!("{}, not usable: errors in it: {mistakes}", path.display())
+            format!("{}, not used: {}", path.display(), count(mistakes, "error"))
         }
     };
     line("config file:", &file);
@@ -207,7 +207,6 @@ mod tests {
             "digitalocean",
             "rfc2136",
             "route53",
-            "webhook",
         ];
         let found = dns01::names();
         assert_eq!(found.get(..own.len()), Some(own.as_slice()));

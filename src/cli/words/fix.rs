@@ -82,14 +82,14 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
             vec![(Fix::Deploy(key()), "run its outputs and hooks now")]
         }
         State::PendingDeploy => {
-            vec![(Fix::Deploy(key()), "once the cause is fixed: run its outputs and hooks")]
+            vec![(Fix::Deploy(key()), "after fixing the cause, run its outputs and hooks")]
         }
         State::Waiting if view.orders_other_names() => {
-            vec![(Fix::Issue(key()), "order for the names of the manifest now")]
+            vec![(Fix::Issue(key()), "order the names of the manifest now")]
         }
         State::Waiting => {
             let look = check_of_wait(view).map(|fix| (fix, "show the answers that a CA gets"));
-            let anew = (renew(Reissue::NewOrder), "give this order up for another");
+            let anew = (renew(Reissue::NewOrder), "start a new order");
             look.into_iter().chain([anew]).collect()
         }
         State::Failed if !view.has_failed() && obstructed(view).is_some() => {
@@ -103,14 +103,14 @@ pub(in crate::cli) fn of_certificate(view: &CertificateView) -> Vec<(Fix, &'stat
                     Vec::new()
                 }
                 When::Waits(Some(_)) => {
-                    vec![(renew(Reissue::Plain), "when fixed: try again at once")]
+                    vec![(renew(Reissue::Plain), "after fixing it, try again at once")]
                 }
                 When::Waits(None) | When::NextRun => vec![(Fix::Issue(key()), "try again now")],
                 When::Blocked | When::At(_) | When::UnderWay | When::Never => Vec::new(),
             }
         }
         State::Pending if view.went_back().is_some() => {
-            vec![(renew(Reissue::Plain), "issue it as its manifest has it")]
+            vec![(renew(Reissue::Plain), "issue it from its manifest")]
         }
         State::Ready | State::Pending | State::Issuing | State::Renewing => Vec::new(),
     }
@@ -216,7 +216,7 @@ impl From<Fix> for Hint {
 fn create(creation: &Creation) -> Hint {
     match creation {
         Creation::Certificate => Hint::Command("certctl create".to_owned()),
-        Creation::Issuer => Hint::Text("to make one: certctl create issuer".to_owned()),
+        Creation::Issuer => Hint::Text("to create one: certctl create issuer".to_owned()),
         Creation::Dns01Issuer { name, server, has_bundle } => {
             let server = server.as_ref().map(|server| {
                 let bundle = if *has_bundle { " --ca-bundle FILE" } else { "" };
@@ -252,17 +252,17 @@ fn set(setting: &Setting) -> String {
              hook that runs as root: certctl help hooks"
                 .to_owned()
         }
-        Setting::OutputOwner(anew) => {
-            let owner = if let Right::Anew { owner, .. } = anew.what {
+        Setting::OutputOwner(new_folder) => {
+            let owner = if let Right::Anew { owner, .. } = new_folder.what {
                 format!(", or certctl/output-owner: \"{owner}\"")
             } else {
                 String::new()
             };
-            format!("{}{owner}", Hint::from(anew))
+            format!("{}{owner}", Hint::from(new_folder))
         }
         Setting::DocumentRoot(made) => {
             let made = Hint::from(&**made);
-            format!("name the document root of the web server; to make this one: {made}")
+            format!("name the document root of the web server, or create this folder: {made}")
         }
         Setting::Webroot => WAYS_OF_WEBROOT.to_owned(),
         Setting::RootsManifest => "read it, then move it into root's config directory".to_owned(),
@@ -308,8 +308,8 @@ fn output_dir(elsewhere: &Elsewhere) -> String {
             Hint::from(&**own)
         ),
         Elsewhere::Own { link, certificate } => format!(
-            "give each Certificate its own certctl/output-dir; if no other one uses this: {}rm \
-             {}, and certctl deploy {}",
+            "give each Certificate its own certctl/output-dir; if no other one uses this, run {}rm \
+             {} and certctl deploy {}",
             sudo(),
             quoted(link),
             short(certificate)
@@ -322,7 +322,7 @@ impl From<&Permit> for Hint {
         let path = quoted(&permit.path);
         let looked = |line: String, look: &Option<Look>| match look {
             None => Self::Shell(line),
-            Some(look) => Self::Text(format!("{line} # after a look at {}", look_at(*look))),
+            Some(look) => Self::Text(format!("{line} # after checking {}", look_at(*look))),
         };
         let (root, own) = (sudo(), sudo_on_own());
         match &permit.what {
@@ -340,7 +340,7 @@ impl From<&Permit> for Hint {
                 Self::Shell(format!("{root}chgrp {group} {path} && {root}chmod {mode} {path}"))
             }
             Right::ByOwner { user, letters } => Self::Text(format!(
-                "as the user whose folder it is: mkdir -p {path} && setfacl -m u:{user}:{} {path}",
+                "as the owner of the folder: mkdir -p {path} && setfacl -m u:{user}:{} {path}",
                 letters_of(*letters)
             )),
             Right::Own { user, is_whole, look, is_open } => {
@@ -395,8 +395,8 @@ fn letters_of(letters: Letters) -> &'static str {
 
 fn look_at(look: Look) -> &'static str {
     match look {
-        Look::File => "what it says",
-        Look::Folder => "what is in it",
+        Look::File => "its content",
+        Look::Folder => "its files",
     }
 }
 
@@ -524,8 +524,7 @@ mod tests {
             (
                 owned(Some(Look::File), true),
                 format!(
-                    "{root}chown -R certctl '/a b' && {own}chmod go-rwx '/a b' # after a look at \
-                     what it says"
+                    "{root}chown -R certctl '/a b' && {own}chmod go-rwx '/a b' # after checking its content"
                 ),
             ),
             (owned(None, false), format!("{root}chown -R certctl '/a b'")),
@@ -533,11 +532,11 @@ mod tests {
             (Right::OfOwner { mode: None }, format!("{own}chmod u+rwx '/a b'")),
             (
                 Right::Closed { is_secret: true, look: Some(Look::File) },
-                "chmod g-w,o-rwx '/a b' # after a look at what it says".to_owned(),
+                "chmod g-w,o-rwx '/a b' # after checking its content".to_owned(),
             ),
             (
                 Right::Closed { is_secret: false, look: Some(Look::Folder) },
-                "chmod go-w '/a b' # after a look at what is in it".to_owned(),
+                "chmod go-w '/a b' # after checking its files".to_owned(),
             ),
             (
                 Right::Anew { owner: 7, is_folder: false },

@@ -62,12 +62,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// The name alone in the default namespace, else with its namespace.
+/// The form of a name for people.
 pub(crate) fn short(name: &NamespacedName) -> String {
-    if name.namespace == "default" { name.name.clone() } else { name.to_string() }
-}
-
-/// The same of the printed form of a name.
-pub(crate) fn short_form(name: &str) -> &str {
-    name.strip_prefix("default/").unwrap_or(name)
+    name.short()
 }

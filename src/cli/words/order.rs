@@ -62,26 +62,26 @@ fn is_obstructed(challenge: &Challenge) -> bool {
 fn challenge_waits_for(challenge: &Challenge, is_working: bool, reasons: bool) -> Option<String> {
     let phase = challenge.phase()?;
     let action = match phase {
-        Phase::Queued | Phase::Requeued if !is_working => NEXT_RUN,
+        // The next run continues it, as it does with every order.
+        Phase::Queued | Phase::Requeued if !is_working => "",
         Phase::Queued if challenge.is_presented() => "a free slot (presented)",
         Phase::Queued => "a free slot",
         Phase::Requeued => "a free slot (presented)",
         Phase::Presenting => "presenting",
         Phase::SelfChecking => "the self-check",
         Phase::Accepting => "accepting",
-        Phase::Accepted => "validation by the CA",
+        Phase::Accepted => "the CA's answer",
     };
     let shown_reason = challenge.shown_reason();
     let reason = match (phase, shown_reason.as_str()) {
         // `action` says it already.
         (_, "") | (Phase::Accepted, _) => String::new(),
         (_, _) if !reasons => String::new(),
-        (Phase::Queued | Phase::Requeued, reason) => {
-            format!("; its last check found: {}", escape(reason))
-        }
         (_, reason) => format!(": {}", escape(reason)),
     };
-    Some(format!("{} for {}: {action}{reason}", type_word(challenge), identifier(challenge)))
+    let action = if action.is_empty() { String::new() } else { format!(": {action}") };
+    let (kind, name) = (type_word(challenge), identifier(challenge));
+    Some(format!("{kind} validation of {name}{action}{reason}"))
 }
 
 /// The type in cert-manager's spelling: `HTTP-01`, `DNS-01`.
@@ -145,8 +145,8 @@ fn written_at(dns01: &Dns01) -> String {
 /// Name of the run that continues an order that no process works on.
 pub(in crate::cli) const NEXT_RUN: &str = "the next run of certctl issue";
 /// The same for an order of names that the manifest does not have any more.
-pub(in crate::cli) const REPLACES_ORDER: &str =
-    "the next run of certctl issue, which makes another order: the manifest has other names";
+pub(in crate::cli) const REPLACES_ORDER: &str = "the next run of certctl issue, which starts a new order because the names in the manifest \
+     changed";
 /// The same for an order that the CA does not have.
 const CREATES_ORDER: &str = "the next run of certctl issue, which creates the order";
 const READY_AT_CA: &str = "the CA: reading the order";

@@ -84,9 +84,11 @@ impl State {
                 Some(Some(path)) => {
                     format!("{} no longer has it", escape(&path.to_string_lossy()))
                 }
-                Some(None) => "its manifest was read from standard input and is not kept: put it \
-                               into a file in the config directory"
-                    .to_owned(),
+                Some(None) => {
+                    "its manifest was read from standard input, which is not stored; put \
+                               it into a file in the config directory"
+                        .to_owned()
+                }
                 None => "no manifest has it".to_owned(),
             },
             Self::Expired => match last_failure(view) {
@@ -109,7 +111,10 @@ impl State {
                 let status = view.record.as_ref().map(|record| &record.status);
                 match status.and_then(|status| status.condition(ConditionType::Ready)) {
                     Some(_) if view.is_ready() && view.is_issuing() => {
-                        format!("an issuance has begun and made no order yet; valid until {expiry}")
+                        format!(
+                            "a renewal has started, but ordered nothing yet; valid until \
+                            {expiry}"
+                        )
                     }
                     Some(ready) if !view.is_ready() => escape(&ready.message).into_owned(),
                     Some(_) | None => "not issued yet".to_owned(),
@@ -168,7 +173,7 @@ pub(in crate::cli) fn obstructed(view: &CertificateView) -> Option<&Challenge> {
 fn in_place(view: &CertificateView, scene: &Scene) -> String {
     match view.readable_leaf() {
         Some(leaf) => {
-            format!("; the certificate in place is valid until {}", scene.time(leaf.not_after))
+            format!("; the current certificate is valid until {}", scene.time(leaf.not_after))
         }
         None => stand_in(view).to_owned(),
     }
@@ -195,9 +200,9 @@ fn revoked(view: &CertificateView, scene: &Scene) -> String {
     let Some(Revocation { reason, revoked_at, .. }) = view.revoked() else { return String::new() };
     let at = revoked_at.map(|at| scene.time(at)).unwrap_or_default();
     let step = if view.certificate.is_none() {
-        "its manifest is gone, and nothing replaces it".to_owned()
+        "its manifest is gone, so nothing replaces it".to_owned()
     } else if view.is_issuing() {
-        "another one is under way".to_owned()
+        "its replacement is being issued".to_owned()
     } else if view.ends_here() {
         "nothing replaces it until you renew it".to_owned()
     } else {
@@ -212,7 +217,7 @@ fn deferred(view: &CertificateView, scene: &Scene) -> String {
         view.limit.as_ref().map(|limit| format!(": the CA would refuse an order: {limit}"));
     let of_failure = || last_failure(view).map(|why| format!(": {why}"));
     let why = of_limit.or_else(of_failure).unwrap_or_default();
-    format!("an issuance waits until {until}{why}")
+    format!("waits until {until}{why}")
 }
 
 /// Describes the effect of a state that cannot be read.
@@ -224,17 +229,17 @@ fn damage(view: &CertificateView) -> String {
             "restore this file from a backup, or remove it"
         }
         DamageCourse::SetAside => {
-            "the next run renames this file, ends in 7, and the run after it continues with the key \
-             and certificate that are there; to keep the history of this certificate, restore the \
-             file from a backup first"
+            "the next run renames this file and exits with 7, and the run after it continues with \
+             the existing key and certificate; to keep the history of this certificate, restore \
+             the file from a backup first"
         }
         DamageCourse::LeftToNewer => {
-            "install the newer certctl again, or restore this file from a backup, or remove it, and \
-             certctl issue adopts the key and certificate that are there"
+            "install the newer certctl again or restore this file from a backup; if you remove \
+             it, certctl issue adopts the existing key and certificate"
         }
         DamageCourse::Unusable => "certctl issue continues when this is corrected",
     };
-    format!("; {course}; the key and certificate in place are not affected")
+    format!("; {course}; the current key and certificate are not affected")
 }
 
 /// Describes the files of an issued pair that are missing or unusable, and of which there is no
@@ -278,12 +283,12 @@ pub(in crate::cli) fn overdue(view: &CertificateView, scene: &Scene) -> String {
 /// The process that issues it.
 fn at_work(view: &CertificateView) -> String {
     let worker = view.worker.as_deref().map(|worker| format!(" by {worker}")).unwrap_or_default();
-    format!("an issuance is under way{worker}")
+    format!("being issued{worker}")
 }
 
 /// Notes a temporary certificate: servers can start, clients do not trust it.
 fn stand_in(view: &CertificateView) -> &'static str {
-    if view.is_temporary() { "; a temporary, untrusted certificate is in place" } else { "" }
+    if view.is_temporary() { "; servers use a temporary, untrusted certificate" } else { "" }
 }
 
 /// Notes a rollback to this certificate.
@@ -329,9 +334,9 @@ pub(in crate::cli) fn timed(at: &str, what: &str) -> String {
 /// be the same one again.
 pub(in crate::cli) fn past(view: &CertificateView, is_blocked: bool) -> Option<&'static str> {
     if view.failure().is_none() {
-        Some(if is_blocked { "" } else { " (this no longer holds)" })
+        Some(if is_blocked { "" } else { " (no longer true)" })
     } else if view.has_moved_on() {
-        Some(" (a new order is under way since)")
+        Some(" (a new order has started since)")
     } else {
         None
     }

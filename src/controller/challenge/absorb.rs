@@ -200,7 +200,7 @@ fn absorb_one(
         }
         (Some(Phase::Accepting), Outcome::Accepted(seen)) => {
             challenge.go_to(Phase::Accepted);
-            challenge.explain(ReasonSource::Accept, "Waiting for the CA to look");
+            challenge.explain(ReasonSource::Accept, "Waiting for the CA to validate");
             left_pending::count_accept(challenge, now);
             if seen.state == AuthorizationState::Valid || seen.state.is_failure() {
                 return Ok(settle(challenge, &seen, now));
@@ -394,7 +394,7 @@ pub fn absorb_clean_up(
         Outcome::Failed(error) => {
             let message = match &challenge.presented.target {
                 Some(target) => {
-                    format!("Error cleaning up challenge: {target} is left there: {error}")
+                    format!("Error cleaning up challenge: {target} remains: {error}")
                 }
                 None => format!("Error cleaning up challenge: {error}"),
             };

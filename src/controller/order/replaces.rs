@@ -37,9 +37,7 @@ pub(super) fn is_refused(order: &Order, error: &EffectError) -> bool {
 /// The order is asked for once more, without that. Its record says so before it is sent.
 pub(super) fn without(order: Order, error: &EffectError, now: Timestamp) -> Record {
     let order = Order { replaces: None, ..order };
-    let message = format!(
-        "The CA refused an order that names the certificate that it replaces, and is asked for one \
-         that does not: {error}"
-    );
+    let message =
+        format!("The CA refused the `replaces` of the order; ordering without it: {error}");
     Record::of(Change::Order(Box::new(order))).warning(now, Reason::Failed, message)
 }

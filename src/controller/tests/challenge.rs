@@ -320,7 +320,7 @@ fn a_turn_that_is_over_leaves_the_answer_out() {
     assert!(left.is_presented() && left.owes_clean_up() && !left.is_processing(), "{left:?}");
     let message = &record.events[0].message;
     let expected_message =
-        "Challenge queued again, still presented: others wait for its slot (a.example)";
+        "Challenge queued again, still presented, because others need its slot (a.example)";
     assert_eq!(message, expected_message);
     // A wait instead of a self-check ends without another turn.
     let spec = &mut waits.order.as_mut().unwrap().challenges[0].spec;
@@ -417,7 +417,7 @@ fn a_check_that_failed_is_repeated_after_the_interval() {
         (phase_of(challenge), challenge.reason.clone(), challenge.reason_source, shown)
     };
     let waiting = "Waiting for HTTP-01 challenge propagation: connection refused".to_owned();
-    let shown = "connection refused; waiting for HTTP-01 challenge propagation".to_owned();
+    let shown = "connection refused".to_owned();
     assert_eq!(reason(false), (Phase::SelfChecking, waiting, ReasonSource::SelfCheck, shown));
     let none = (Phase::Accepting, String::new(), ReasonSource::Other, String::new());
     assert_eq!(reason(true), none);

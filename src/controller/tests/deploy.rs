@@ -204,7 +204,7 @@ fn files_stay_only_where_they_were_written() {
     done(&mut snapshot, DeployStep::Output, "live");
     assert_eq!(
         moved(&mut snapshot),
-        format!("{done_message}; what was written to /etc/tls before stays there")
+        format!("{done_message}; the earlier files in /etc/tls stay there")
     );
 }
 
@@ -217,8 +217,8 @@ fn a_folder_that_is_named_no_more_is_said_once_to_be_out_of_date() {
     assert_eq!(deploy::decide(&snapshot, now()), Step::Settled);
     snapshot.settings.output_dir = None;
     let Step::Record(record) = deploy::decide(&snapshot, now()) else { panic!("not expected") };
-    let expected = "no output is named any more: what was written to /etc/tls stays there with its key, \
-                and is not renewed";
+    let expected = "the manifest no longer names an output: the files in /etc/tls, including the \
+        key, stay there and are not renewed";
     assert_eq!(record.events[0].message, expected);
     snapshot.record = written_record(&record).clone();
     assert_eq!(deploy::decide(&snapshot, now()), Step::Settled, "once");

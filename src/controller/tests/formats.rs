@@ -96,7 +96,7 @@ fn a_pair_is_written_again_for_each_thing_that_the_spec_asks_otherwise() {
                 s.secret.as_mut().unwrap().formats = now;
             }),
             Reason::SecretMismatch,
-            "keystore.p12 is to be made with Modern2023",
+            "keystore.p12 must be created with Modern2023",
         ),
         (
             written(|s| {

@@ -186,7 +186,7 @@ fn an_answer_is_kept_with_the_instant_and_the_time_of_the_next_question() {
     assert_eq!(known, expected);
     assert_eq!(snapshot.record.status.renewal_time, Some(renew_at));
     let message = format!(
-        "The CA suggests to renew between {} and {} (https://ca.test/why); the chosen time is {}",
+        "The CA suggests renewing between {} and {} (https://ca.test/why); the chosen time is {}",
         days(10),
         days(20),
         renew_at

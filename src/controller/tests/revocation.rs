@@ -10,8 +10,8 @@ use crate::controller::{
     Step, UserRequest, absorb, trigger,
 };
 use crate::resource::{
-    Cause, CauseKind, CertificateRecord, Doing, Failure, Reason, Revocation, RevocationReason,
-    RevokedCertificate, hex,
+    Cause, CauseKind, CertificateRecord, Doing, Failure, Reason, Revocation, RevocationAnswer,
+    RevocationReason, RevokedCertificate, hex,
 };
 
 /// The user requests that the live certificate be revoked.
@@ -245,7 +245,7 @@ fn an_owed_revocation_is_sent_to_the_ca_once_in_a_run() {
     let effect = signed_by(RevocationSigner::Account(ACCOUNT.to_owned()));
     assert_eq!(revocation::decide(&begun, now()), Step::Act(vec![effect.clone()]));
     let outcomes = [
-        (Outcome::Done, None, Some(now())),
+        (Outcome::Revoked(RevocationAnswer::Revoked), None, Some(now())),
         (Outcome::Failed(error(CauseKind::Transient)), Some(CauseKind::Transient), None),
     ];
     for (outcome, failed, revoked_at) in outcomes {

@@ -173,10 +173,11 @@ fn a_pair_that_is_replaced_says_why_and_what_keeps_it() {
     };
     assert_eq!(replaced(|_| {}), None);
     assert_eq!(replaced(|s| s.secret = None), None);
-    let rsa = "its key is ECDSA 256, spec.privateKey asks for RSA 2048. To keep it, write into the \
+    let rsa = "its key is ECDSA 256, but spec.privateKey requests RSA 2048. To keep it, write \
+        into the \
                manifest, below spec: privateKey: {algorithm: ECDSA, size: 256}";
     assert_eq!(replaced(|s| s.certificate.spec.private_key = None).as_deref(), Some(rsa));
-    let names = "spec.commonName differs, it has none; spec.dnsNames differs, it has \"a.example\". \
+    let names = "spec.commonName differs: the certificate has none; spec.dnsNames differs: the certificate has \"a.example\". \
                  To keep it, write into the manifest, below spec: no commonName, dnsNames: \
                  [\"a.example\"]";
     let wording = replaced(|s| {

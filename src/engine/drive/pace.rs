@@ -87,7 +87,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         pace.waiting.iter().for_each(|(_, woken)| woken.notify_one());
         drop(paces);
         if !continues {
-            let message = format!("{failure}; no new order is asked for before {}", rfc3339(until));
+            let message = format!("{failure}; no new order before {}", rfc3339(until));
             if at.duration_until(until) <= self.engine.options.timeout {
                 tracing::warn!(certificate = %self.session.name, "{message}");
             }

@@ -74,7 +74,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         order_seen(session.finalize(&urls.url, &urls.finalize_url, &csr).await)
     }
 
-    /// Revokes a certificate. One that is revoked already is no error. Without the account that
+    /// Revokes a certificate. Without the account that
     /// may do it, its own key signs: RFC 8555 section 7.6 lets it.
     pub(super) async fn revoke(
         &self,
@@ -84,7 +84,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         signer: &RevocationSigner,
     ) -> Result<Outcome, EffectError> {
         let chain = pki::Chain::from_pem(certificate).map_err(|error| {
-            let why = format!("the certificate that is kept for it is damaged: {error}");
+            let why = format!("its stored certificate is damaged: {error}");
             EffectError::new(Cause::state(why))
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
@@ -117,7 +117,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
             done => done,
         };
-        done.map(|()| Outcome::Done)
+        done.map(Outcome::Revoked)
     }
 
     /// The private key of this public key, when the Secret or one of its kept sets has it.
@@ -190,10 +190,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let unusable = |what: String| {
             let issuer = &task.issuer.metadata.name;
             error::precondition(format!(
-                "the account key of {server} {what}: restore accounts/{id}/key.pem in the state from \
-                 a backup; without one, name another secret in privateKeySecretRef of issuer {issuer}: \
-                 the next run registers a new account with a new key, and the old one stays at the CA, \
-                 unused; its certificates stay valid"
+                "the account key of {server} {what}: restore accounts/{id}/key.pem in the state \
+                 from a backup; without a backup, name another secret in privateKeySecretRef of \
+                 issuer {issuer}, and the next run registers a new account; existing certificates \
+                 stay valid"
             ))
         };
         let pem = pem.map_err(|e| error::state(&e))?;
@@ -241,7 +241,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             None if acme.disable_account_key_generation => {
                 return Err(error::precondition(format!(
                     "the account key secret \"{}\" does not exist, and \
-                     disableAccountKeyGeneration forbids to make one",
+                     disableAccountKeyGeneration forbids generating one",
                     reference.name
                 )));
             }
@@ -390,7 +390,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             tracing::warn!(
                 preferred,
                 topmost = chain.topmost_issuer_common_name(),
-                "the CA offers no chain with the preferred topmost issuer; taking its default"
+                "the CA offers no chain with the preferred topmost issuer; using its default"
             );
         }
         Ok(chain)

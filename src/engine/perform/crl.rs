@@ -26,7 +26,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             }
             Ok(Revocation::Good { .. }) => None,
             Err(error) => {
-                tracing::debug!(url, %error, "there is no CRL to believe");
+                tracing::debug!(url, %error, "there is no verified CRL");
                 None
             }
         }
@@ -42,7 +42,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             },
             Err(error) => error.to_string(),
         };
-        tracing::debug!(url, error = doubt, "there is no CRL to believe");
+        tracing::debug!(url, error = doubt, "there is no verified CRL");
         None
     }
 }

@@ -503,15 +503,15 @@ fn write_output(
         Ok(theirs) if own.is_of_another(&ours, &theirs) => {
             is_of_another.set(true);
             let names = theirs.dns_names.join(", ");
-            let name = &own.name;
-            Err(format!("the certificate there is of another Certificate than {name}: {names}"))
+            let name = own.name.short();
+            Err(format!("the certificate there does not belong to Certificate {name}: {names}"))
         }
         Ok(theirs)
             if theirs.not_before > ours.not_before
                 && !own.replaces.contains(&theirs.fingerprint) =>
         {
             Err(format!(
-                "the certificate there is newer: it is valid from {}, the one to be written from {}",
+                "the certificate there is newer: it is valid from {}, the new one from {}",
                 theirs.not_before, ours.not_before
             ))
         }

@@ -31,7 +31,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let Ok(fetched) = self.clock.now().checked_sub(age) else { continue };
             let text = [fetched.to_string().as_bytes(), b"\n", &body].concat();
             if let Err(error) = self.store.cache_directory(&digest(key), &text) {
-                tracing::debug!(%error, "the CA's directory is not kept");
+                tracing::debug!(%error, "cannot cache the CA's directory");
             }
         }
     }

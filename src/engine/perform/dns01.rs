@@ -127,8 +127,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let Some(settings) = settings else {
             let issuer = &task.issuer.metadata.name;
             return Err(error::precondition(format!(
-                "it was written with settings that no solver of issuer \"{issuer}\" has any \
-                 more. It is taken back once they are there again"
+                "issuer \"{issuer}\" no longer has the solver settings that created it; certctl \
+                 removes it once they are restored"
             )));
         };
         let record = record_of(challenge, target)?;

@@ -78,8 +78,9 @@ impl<'a> IssuerAccess<'a> {
         }
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| {
             error::precondition(format!(
-                "the secret \"{}\", key \"{}\" is no HMAC key in base64url (letters, digits, - and _, \
-                 without spaces and =): {}; copy it again from where the CA shows it with the key ID",
+                "the secret \"{}\", key \"{}\" is not an HMAC key in base64url (letters, digits, \
+                 - and _, \
+                 without spaces and =): {}; copy it again from the CA, together with the key ID",
                 eab.key_secret_ref.name,
                 eab.key_secret_ref.key,
                 not_base64url(text)
@@ -134,7 +135,7 @@ impl<'a> IssuerAccess<'a> {
 fn not_base64url(text: &str) -> String {
     let is_known = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let Some((at, wrong)) = text.chars().enumerate().find(|(_, c)| !is_known(*c)) else {
-        return format!("its length, {}, is that of no such text", text.len());
+        return format!("its length {} is impossible", text.len());
     };
     let what = match wrong {
         ' ' | '\t' => "a space",
@@ -158,7 +159,7 @@ mod tests {
             ("YWJj+w", "character 5 is `+` or `/` of another base64"),
             ("YQ==", "character 3 is `=`, which is padding"),
             ("{\"k\"", "character 1 is a character that is not allowed"),
-            ("abcde", "its length, 5, is that of no such text"),
+            ("abcde", "its length 5 is impossible"),
         ] {
             assert!(BASE64_URL_SAFE_NO_PAD.decode(text).is_err());
             assert_eq!(not_base64url(text), why);

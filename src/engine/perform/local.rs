@@ -43,7 +43,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         for name in names_of(&task.certificate) {
             let Some(chosen) = solver_for(&task.issuer, &task.certificate, &name) else {
                 return Err(error::precondition(format!(
-                    "{name}: no solver of issuer \"{}\" is for this name",
+                    "{name}: no solver of issuer \"{}\" matches this name",
                     task.issuer.metadata.name
                 )));
             };

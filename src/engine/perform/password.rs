@@ -90,7 +90,7 @@ fn referenced_password(
     let bytes = secrets.resolve(&secret, &reference.key);
     let bytes = bytes.map_err(|why| PasswordError::Secret { field, why })?;
     let is_no_password = |what: &str| {
-        let why = format!("secret {secret}, `{}`: {what}", reference.key);
+        let why = format!("secret {}, `{}`: {what}", secret.short(), reference.key);
         PasswordError::Content { field, why }
     };
     let text = text_of(&bytes).map_err(is_no_password)?;

@@ -287,7 +287,7 @@ fn authorities(task: &Task, contents: &SecretContents) -> Result<Option<pki::Cha
 fn fresh_salt() -> Result<String, EffectError> {
     let mut bytes = [0; 32];
     let drawn = aws_lc_rs::rand::fill(&mut bytes);
-    drawn.map_err(|_| error::precondition("the system provides no random bytes"))?;
+    drawn.map_err(|_| error::precondition("the system has no random bytes"))?;
     // Half of a digest over random bytes is as random, and already hexadecimal.
     Ok(digest_of(&bytes).chars().take(32).collect())
 }

@@ -169,23 +169,24 @@ fn references_are_checked_before_anything_is_asked() {
 
 const REFERENCES: &[&str] = &[
     "E0105 29:18 invalid ACME server URL `http://acme.example/directory`: it must begin with https:// -",
-    "E0204 102:18 Certificate default/twice is defined already (references.yaml:97) -",
+    "E0204 102:18 Certificate twice is defined already (references.yaml:97) -",
     "E0201 39:71 issuer `letsencript` not found letsencrypt",
     "E0201 44:71 issuer `everywhere` not found there is a ClusterIssuer of that name (references.yaml:21): kind: ClusterIssuer",
     "E0201 49:71 issuer `letsencrypt` not found there is one in namespace default (references.yaml:3), this Certificate is in shop",
-    "E0202 54:71 Issuer default/broken is invalid, see above -",
-    "E0203 59:71 Issuer default/vault (references.yaml:16): unsupported issuer type vault: only acme is served -",
-    "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not served: only cert-manager.io is -",
+    "E0202 54:71 Issuer broken is invalid, see above -",
+    "E0203 59:71 Issuer vault (references.yaml:16): unsupported issuer type vault: only acme is served -",
+    "E0203 64:101 issuers of group `awspca.cert-manager.io` (kind `AWSPCAIssuer`) are not \
+     supported, only those of cert-manager.io -",
     "W0303 77:3 public ACME CAs do not certify these names -",
     "E0206 71:15 The CSR PEM requests a commonName that is not present in the list of dnsNames or ipAddresses. If a commonName is set, ACME requires that the value is also present in the list of dnsNames or ipAddresses: \"cn.example.com\" does not exist in [www.example.com *.example.com www.example.net] or [192.0.2.1] add `cn.example.com` to dnsNames, or remove it here",
-    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer default/letsencrypt has only http01 for it solvers are defined at references.yaml:3",
-    "E0207 75:5 no solver for www.example.net: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
-    "E0207 76:17 no solver for 192.0.2.1: none of Issuer default/letsencrypt matches solvers are defined at references.yaml:3",
-    "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer default/letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
+    "E0208 74:5 *.example.com needs a dns01 solver, and Issuer letsencrypt has only http01 for it solvers are defined at references.yaml:3",
+    "E0207 75:5 no solver for www.example.net: none of Issuer letsencrypt matches solvers are defined at references.yaml:3",
+    "E0207 76:17 no solver for 192.0.2.1: none of Issuer letsencrypt matches solvers are defined at references.yaml:3",
+    "E0209 83:38 2001:db8::1 needs an http01 solver, and Issuer letsencrypt has only dns01 for it solvers are defined at references.yaml:3",
     "E0207 88:35 no solver for www.example.com: ClusterIssuer everywhere has no solvers solvers are defined at references.yaml:21",
-    "E0205 93:20 Certificates default/good (references.yaml:33) and default/greedy have the same \
-     secretName `good` it belongs to the one that was issued first, which the state knows, else \
-     to default/good; give the other a secretName of its own",
+    "E0205 93:20 Certificates good (references.yaml:33) and greedy have the same \
+     secretName `good` it belongs to the one that was issued first, or else to good; give the \
+     other one another secretName",
 ];
 
 #[test]
@@ -296,7 +297,7 @@ fn secrets_are_found_in_their_order_and_lose_one_newline() {
     assert_eq!(
         missing,
         format!(
-            "secret default/dns has no `none`; tried -:3 (no such key), \
+            "secret dns has no `none`; tried -:3 (no such key), \
              {root}/secrets/default/dns/none, {root}/secrets/dns/none, {root}/credentials/dns.none"
         )
     );

@@ -225,7 +225,7 @@ async fn broken_redirects_block() {
         ("ftp://other.example.org/", "neither http nor https"),
         ("file:///etc/passwd", "neither http nor https"),
         ("http://", "empty host"),
-        ("http://other.example.org.well-known/acme-challenge/tok", "needs a `/` behind the host"),
+        ("http://other.example.org.well-known/acme-challenge/tok", "needs a `/` after the host"),
         (PATH, "more than 10 redirects"),
     ];
     for (target, why_part) in cases {
@@ -260,7 +260,7 @@ async fn what_public_cas_do_not_follow_is_said() {
     .await;
     let report = check(&["127.0.0.1"], server.address.port()).await;
     assert!(report.has_passed(), "{report}");
-    let warning = "127.0.0.1: public CAs follow no redirect to an address, as 127.0.0.1";
+    let warning = "127.0.0.1: public CAs do not follow redirects to an address such as 127.0.0.1";
     assert_eq!(report.warnings(), [warning]);
 }
 
@@ -384,7 +384,7 @@ fn a_cause_on_this_host_is_named_and_no_other() {
     let https = "https://www.example.com/t";
     let far = "192.0.2.9".parse().unwrap();
     let own = own_address(far).map(|own| format!(" ({own})")).unwrap_or_default();
-    let elsewhere = format!("the name leads to 192.0.2.9, which is no address of this host{own}");
+    let elsewhere = format!("the name leads to 192.0.2.9, not an address of this host{own}");
     for (settings, remote, redirects, expected) in [
         (&webroot, "192.0.2.9:80", &[][..], Some(&*elsewhere)),
         (&listener, "192.0.2.9:80", &[], Some(&*elsewhere)),

@@ -115,16 +115,11 @@ async fn the_record_belongs_at_the_cname_target_in_the_closest_zone() {
         ),
         ("self.example.com", follow, recursive(&challenge("self"), &challenge("self"))),
         ("loop.example.com", follow, recursive("one.loop.example.com", "two.loop.example.com")),
-        (
-            "broken.example.com",
-            follow,
-            Err("could not find the start of authority for \"nowhere.invalid\"".to_owned()),
-        ),
+        ("broken.example.com", follow, Err("no DNS zone found for \"nowhere.invalid\"".to_owned())),
         (
             "example.invalid",
             none,
-            Err("could not find the start of authority for \"_acme-challenge.example.invalid\""
-                .to_owned()),
+            Err("no DNS zone found for \"_acme-challenge.example.invalid\"".to_owned()),
         ),
     ];
     for (domain, strategy, expected) in cases {

@@ -153,6 +153,6 @@ fn the_commonest_cause_is_of_this_host_or_of_the_name() {
                     connection to certctl (127.0.0.1:8443)";
     assert_eq!(cause("127.0.0.1", &["127.0.0.1:8443"]), (Outlook::Unserved, expected.to_owned()));
     let (outlook, elsewhere) = cause("192.0.2.1", &[]);
-    let expected = "no (192.0.2.1): the name leads to 192.0.2.1, which is no address of this host";
+    let expected = "no (192.0.2.1): the name leads to 192.0.2.1, not an address of this host";
     assert!(outlook == Outlook::Open && elsewhere.starts_with(expected), "{elsewhere}");
 }

@@ -130,7 +130,7 @@ pub(super) fn lacking<R: OfAddress>(reports: &[R]) -> impl Iterator<Item = IpAdd
 /// The cause of a failure: this address of the name is none of this host, which would ask from `own`.
 pub(super) fn elsewhere(address: IpAddr, own: Option<IpAddr>) -> String {
     let own = own.map(|own| format!(" ({own})")).unwrap_or_default();
-    format!("the name leads to {address}, which is no address of this host{own}")
+    format!("the name leads to {address}, not an address of this host{own}")
 }
 
 /// The outcome of one address, in a few words.

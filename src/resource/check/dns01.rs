@@ -247,8 +247,8 @@ impl Dns01Report {
                 }
                 if *other_count > MANY_OTHERS {
                     all.push(format!(
-                        "NS {server} has {other_count} other TXT records for {}: CAs may give up \
-                         on so long an answer",
+                        "NS {server} has {other_count} other TXT records for {}: CAs may reject \
+                         such a long answer",
                         self.name
                     ));
                 }

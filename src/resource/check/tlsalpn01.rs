@@ -289,7 +289,7 @@ mod tests {
             (
                 report().elsewhere(server.ip(), None),
                 Outlook::Open,
-                "the name leads to 192.0.2.1, which is no address of this host",
+                "the name leads to 192.0.2.1, not an address of this host",
             ),
         ] {
             assert_eq!(report.cause(), Some(&*format!("{reason}: {cause}")));

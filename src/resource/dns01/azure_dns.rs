@@ -12,9 +12,9 @@ settings! {
             resource_group_name "resourceGroupName": Text, example "dns";
         }
         optional {
-            /// The zone; found by DNS when absent.
+            /// The zone; by default certctl finds it by DNS.
             hosted_zone_name "hostedZoneName": Text, example "example.com";
-            /// Which of Azure's clouds.
+            /// The Azure cloud.
             environment "environment": Word(
                 "AzurePublicCloud", "AzureChinaCloud", "AzureGermanCloud", "AzureUSGovernmentCloud"
             ), default "AzurePublicCloud", example "AzurePublicCloud";
@@ -42,9 +42,9 @@ settings! {
     ManagedIdentity {
         required {}
         optional {
-            /// Which one, by client.
+            /// Its client ID.
             client_id "clientID": Text, example "00000000-0000-0000-0000-000000000000";
-            /// Which one, by resource.
+            /// Its resource ID.
             resource_id "resourceID": Text, example "/subscriptions/1";
             /// Its tenant.
             tenant_id "tenantID": Text, example "00000000-0000-0000-0000-000000000000";

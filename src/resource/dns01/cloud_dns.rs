@@ -10,9 +10,9 @@ settings! {
             project "project": Text, example "my-project";
         }
         optional {
-            /// The JSON key of a service account; absent: the machine's own credentials.
+            /// The JSON key of a service account; by default the machine's credentials.
             service_account_secret_ref "serviceAccountSecretRef": Secret;
-            /// The managed zone; found when absent.
+            /// The managed zone; by default certctl finds it.
             hosted_zone_name "hostedZoneName": Text, example "my-zone";
         }
         rules []

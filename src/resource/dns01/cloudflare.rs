@@ -7,7 +7,7 @@ settings! {
     Cloudflare {
         required {}
         optional {
-            /// The account's, with apiKeySecretRef.
+            /// The account's e-mail address, for apiKeySecretRef.
             email "email": Text, example "ops@example.com";
             /// The global key, with email.
             api_key_secret_ref "apiKeySecretRef": Secret;

@@ -3,7 +3,7 @@
 use super::settings::{Rule, settings};
 
 settings! {
-    /// Dynamic updates, as BIND, Knot and PowerDNS take them.
+    /// Dynamic updates, for example to BIND, Knot and PowerDNS.
     Rfc2136 {
         required {
             /// The primary server, HOST or HOST:PORT.

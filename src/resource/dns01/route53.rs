@@ -9,13 +9,13 @@ settings! {
         optional {
             /// The access key.
             access_key_id "accessKeyID": Text, example "AKIA...";
-            /// The same, from a secret.
+            /// The access key, from a secret.
             access_key_id_secret_ref "accessKeyIDSecretRef": Secret;
-            /// Its secret.
+            /// The secret of the access key.
             secret_access_key_secret_ref "secretAccessKeySecretRef": Secret;
-            /// A role to take.
+            /// A role to assume.
             role "role": Text, example "arn:aws:iam::1:role/dns";
-            /// The zone; found by name when absent.
+            /// The zone ID; by default certctl finds it by name.
             hosted_zone_id "hostedZoneID": Text, example "Z123";
             /// Region of the API.
             region "region": Text, example "eu-central-1";

@@ -5,12 +5,12 @@ use crate::resource::SOLVER_GROUP;
 use super::settings::settings;
 
 settings! {
-    /// A provider that cert-manager lacks, or your own program: see certctl-hooks(7).
+    /// A provider that cert-manager lacks, or your own program; see certctl-hooks(7).
     Webhook {
         required {
             /// certctl, or a folder of solvers.d.
             group_name "groupName": FileName, example "certctl";
-            /// With certctl: exec, http or a provider's name; else a program in that folder.
+            /// For certctl: exec, http or a provider's name. Otherwise a program in that folder.
             solver_name "solverName": FileName, example "exec";
         }
         optional {

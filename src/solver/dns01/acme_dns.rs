@@ -27,10 +27,10 @@ pub(super) fn open(settings: &Settings, context: &Context<'_>) -> Opened {
     let base = if host.contains("://") { host.to_owned() } else { format!("https://{host}") };
     let url = reqwest::Url::parse(&base).map_err(|error| fault(format!("host: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(fault("host: this is no http:// or https:// address".to_owned()));
+        return Err(fault("host: this is not an http:// or https:// address".to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(fault("host: credentials belong into the secret, not here".to_owned()));
+        return Err(fault("host: put credentials into the secret, not here".to_owned()));
     }
     let base = base.trim_end_matches('/').to_owned();
     let selector = &settings.account_secret_ref;

@@ -242,6 +242,6 @@ fn no_zone(reply: &Reply, record: &TxtRecord) -> ProviderError {
     ProviderError::NoZone {
         service: reply.service.clone(),
         name: record.name.clone(),
-        reason: format!("these credentials see no zone {}: {}", record.zone, shown(&error)),
+        reason: format!("these credentials cannot see zone {}: {}", record.zone, shown(&error)),
     }
 }

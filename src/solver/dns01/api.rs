@@ -220,7 +220,7 @@ impl Api {
         let service = service_of(&call.url);
         let url = Url::parse(&call.url).map_err(|error| ProviderError::Garbled {
             service: service.clone(),
-            reason: format!("{} is no URL: {error}", shown(&call.url)),
+            reason: format!("{} is not a URL: {error}", shown(&call.url)),
         })?;
         let host = url.host_str().unwrap_or_default();
         let is_local = Reach::of_host(host) == Some(Reach::Host);

@@ -199,7 +199,7 @@ impl TxtSets for AzureDns {
         let set: RecordSet = reply.json()?;
         match set.property(self.kind.values) {
             Some(Value::Array(_)) | None => Ok(Some(set)),
-            Some(_) => Err(reply.garbled(&format!("{} is no list", self.kind.values))),
+            Some(_) => Err(reply.garbled(&format!("{} is not a list", self.kind.values))),
         }
     }
 

@@ -139,7 +139,7 @@ impl ProviderError {
             | Self::Garbled { .. }
             | Self::Unfinished { .. }) => return same,
         };
-        let reason = format!("the record is written, and it cannot be seen where: {reason}");
+        let reason = format!("the record was written, but its place is unknown: {reason}");
         Self::Unfinished { service, reason }
     }
 

@@ -204,8 +204,8 @@ fn component<'a>(field: &str, text: &'a str) -> Result<&'a str, ProviderError> {
     is_component(text).then_some(text).ok_or_else(|| {
         let text = if text.is_empty() { String::new() } else { shown(text) };
         fault(format_args!(
-            "{field}: `{text}` is no name of a file in solvers.d, made of letters, digits, '-', \
-             '_' and '.'"
+            "{field}: `{text}` is not the name of a file in solvers.d, made of letters, digits, \
+             '-', '_' and '.'"
         ))
     })
 }

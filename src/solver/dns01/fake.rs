@@ -218,7 +218,7 @@ pub(super) fn in_context_at<T>(
         let found = secrets.iter().find(|(name, _)| *name == wanted);
         found
             .map(|(_, value)| Zeroizing::new(value.as_bytes().to_vec()))
-            .ok_or_else(|| format!("secret default/{} has no `{}`", selector.name, selector.key))
+            .ok_or_else(|| format!("secret {} has no `{}`", selector.name, selector.key))
     };
     let environment = |name: &str| {
         variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())

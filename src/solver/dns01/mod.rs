@@ -104,8 +104,10 @@ fn without_faults(provider: &'static str, faults: Vec<Fault>) -> Result<(), Prov
 }
 
 /// The names of all providers of this build, as in manifests: alphabetically, cert-manager's first.
+/// A webhook is none by itself.
 pub fn names() -> Vec<&'static str> {
-    let mut names: Vec<&str> = Dns01Provider::TABLES.iter().map(|(name, _)| *name).collect();
+    let named = Dns01Provider::TABLES.iter().map(|(name, _)| *name);
+    let mut names: Vec<&str> = named.filter(|name| *name != webhook::http::NAME).collect();
     names.sort_unstable();
     names.extend(webhook_providers().iter().map(|provider| provider.name));
     names

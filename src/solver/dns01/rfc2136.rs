@@ -186,7 +186,7 @@ fn key(rfc2136: &Rfc2136, context: &Context<'_>) -> Result<Option<Key>, Provider
         provider: PROVIDER,
         field: SECRET,
         reason: format!(
-            "secret {}, key {}: this is not base64, in which key files hold it",
+            "secret {}, key {}: this is not base64",
             selector.name, selector.key
         ),
     })?;

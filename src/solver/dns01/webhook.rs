@@ -8,11 +8,11 @@
 //! | anything else | [`super::exec`]: the program `solvers.d/<groupName>/<solverName>` |
 
 mod authorities;
-mod http;
+pub(super) mod http;
 #[cfg(test)]
 mod tests;
 
-use self::http::{NAME, fault};
+use self::http::fault;
 #[cfg(feature = "more-dns-providers")]
 use super::dns_update;
 use super::error::shown;
@@ -35,11 +35,10 @@ pub(super) fn open(settings: &Webhook, context: &Context<'_>) -> Opened {
 }
 
 fn unknown(name: &str) -> ProviderError {
-    let known: Vec<&str> = names().into_iter().filter(|known| *known != NAME).collect();
     fault(format!(
         "solverName: groupName {SOLVER_GROUP} has no `{}`; there are exec, http, {}{OTHER_BUILD}",
         shown(name),
-        known.join(", ")
+        names().join(", ")
     ))
 }
 

@@ -57,8 +57,8 @@ impl Account<'_> {
             private.append(&mut found.private);
             if found.public.len() > 1 {
                 let reason = shown(&format!(
-                    "{account} has several public zones for {candidate} ({}): say in {setting} \
-                     which one is served",
+                    "{account} has several public zones for {candidate} ({}): choose one in \
+                     {setting}",
                     list(found.public)
                 ));
                 return Err(ProviderError::Settings { provider, reason });

@@ -56,7 +56,7 @@ impl Http01Solver<'_> {
         }
         for text in &self.settings.http01_listen {
             addresses.push(text.parse().map_err(|_| {
-                Cause::precondition(format!("certctl/http01-listen: {text} is no address"))
+                Cause::precondition(format!("certctl/http01-listen: {text} is not an address"))
             })?);
         }
         let mut inherited = &[][..];

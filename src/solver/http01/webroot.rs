@@ -83,7 +83,8 @@ impl Webroot {
         match read(&folder, token, key_authorization).map_err(io_error("read", &path))? {
             Found::Nothing => Ok(false),
             Found::Foreign => {
-                tracing::warn!(path = %path.display(), "left alone: it does not hold our answer");
+                tracing::warn!(path = %path.display(), "not removed: it does not contain \
+                    certctl's response");
                 Ok(false)
             }
             Found::Whole | Found::CutShort => {
@@ -269,10 +270,11 @@ pub enum WebrootError {
     #[error("cannot {action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
     /// A file of the token's name exists with other content.
-    #[error("{} exists and does not hold our answer", path.display())]
+    #[error("{} exists, but does not contain certctl's response", path.display())]
     Foreign { path: PathBuf },
     /// A link or a file in the place of a folder.
-    #[error("{} is a link or no folder (links below the webroot are not followed)", path.display())]
+    #[error("{} is a link or not a folder (links below the webroot are not \
+        followed)", path.display())]
     NotAFolder { path: PathBuf },
     /// Another user could exchange the root.
     #[error(transparent)]
@@ -360,8 +362,11 @@ mod tests {
             let stage = stage();
             stage.write(foreign);
             let refused = stage.webroot.put(&stage.token, "tok.abc").unwrap_err().to_string();
-            let expected =
-                format!("{} exists and does not hold our answer", stage.file().display());
+            let expected = format!(
+                "{} exists, but does not contain certctl's \
+                    response",
+                stage.file().display()
+            );
             assert_eq!(refused, expected);
             assert!(!stage.webroot.remove(&stage.token, "tok.abc").unwrap());
             assert_eq!(fs::read_to_string(stage.file()).unwrap(), foreign);
@@ -391,7 +396,7 @@ mod tests {
             symlink(&elsewhere, &link).unwrap();
             let refused = stage.webroot.put(&stage.token, "tok.abc").unwrap_err().to_string();
             let check = stage.webroot.check_writable().unwrap_err().to_string();
-            let start = format!("{} is a link or no folder", link.display());
+            let start = format!("{} is a link or not a folder", link.display());
             assert!(refused.starts_with(&start) && check.starts_with(&start), "{refused}, {check}");
             assert!(!stage.webroot.remove(&stage.token, "tok.abc").unwrap());
             assert_eq!(fs::read_dir(elsewhere.join("acme-challenge")).unwrap().count(), 0);

@@ -333,7 +333,7 @@ pub enum FolderError {
     /// A file of a newer certctl.
     #[error(
         "{}: was written by a newer certctl: its format is version {found}, this certctl knows \
-         versions up to {}; it is left as it is",
+         versions up to {}; the file is unchanged",
         path.display(),
         PresentedToken::VERSION
     )]
@@ -438,7 +438,7 @@ mod tests {
             refused,
             format!(
                 "{}: was written by a newer certctl: its format is version 2, this certctl knows \
-                 versions up to 1; it is left as it is",
+                 versions up to 1; the file is unchanged",
                 path.join("new").display()
             )
         );

@@ -89,7 +89,7 @@ pub enum InspectError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The Secret has no files yet.
-    #[error("Secret `{0}` has not been issued yet")]
+    #[error("Secret `{}` has not been issued yet", .0.short())]
     NotIssued(NamespacedName),
     /// What is at `place` (a path, `-`, HOST:PORT, secret/NAME) cannot be used.
     #[error("cannot read `{place}`: {why}")]
@@ -103,7 +103,7 @@ pub enum Unreadable {
     Io(#[from] io::Error),
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    #[error("it holds a private key and no certificate")]
+    #[error("it contains a private key but no certificate")]
     KeyAlone,
     #[error("neither PEM nor the manifest of a Secret with `tls.crt`")]
     NoPair,

@@ -44,7 +44,7 @@ fn mistakes() -> Vec<Mistake<'static>> {
 /// What the guide lets a newcomer write.
 const FIRST: &str = include_str!("../../../examples/web.yaml");
 
-const OWNED: &str = "it belongs to default/shop; give default/web a";
+const OWNED: &str = "it belongs to shop; give web another";
 const UNKNOWN_OWNER: &str = "it belongs to the one that was issued first, which the state \
                              knows, else to default/shop; give the other a";
 
@@ -203,7 +203,7 @@ fn the_name_does_not_exist() {
 fn the_secret_is_missing_or_open_to_all() {
     let world = wildcard("cloudflare: {apiTokenSecretRef: {name: cloudflare, key: token}}");
     let file = world.path("config/secrets/default/cloudflare/token").display().to_string();
-    let run = world.issue().ends_in(3).says("secret default/cloudflare has no `token`");
+    let run = world.issue().ends_in(3).says("secret cloudflare has no `token`");
     run.says("apiTokenSecretRef").says(&file);
     world.write_secret("cloudflare", "token", "not for everybody");
     chmod(Path::new(&file), 0o644);
@@ -256,7 +256,7 @@ fn the_token_of_the_dns_provider_is_wrong() {
 fn renew_is_in_the_crontab_or_a_name_is_mistyped() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     world.run(&["renew"]).ends_in(2).says("certctl issue # all that are due\n");
-    world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`default/web`");
+    world.run(&["issue", "wep"]).ends_in(3).says("`wep` not found").says("`web`");
     let run = world.run(&["issue", "wep.yaml"]).ends_in(3).says("--> wep.yaml");
     run.says("No such file");
     assert_eq!(world.ca.requests(), 0);
@@ -416,9 +416,9 @@ fn nothing_to_validate_is_a_warning_and_strict_ends_in_3() {
     let list = "apiVersion: v1\nkind: List\nitems: []\n";
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     for (text, why) in [
-        ("", "nothing is in it"),
-        ("# only a comment\n", "nothing is in it"),
-        (list, "nothing is in it"),
+        ("", "it is empty"),
+        ("# only a comment\n", "it is empty"),
+        (list, "it is empty"),
         (other, "it holds only ConfigMap, which certctl does not read"),
     ] {
         world.write("web.yaml", text);
@@ -442,7 +442,7 @@ fn there_is_no_config_directory_and_a_key_is_no_certificate() {
     let key = certctl::pki::PrivateKey::generate(certctl::resource::KeyAlgorithm::Ecdsa, 256);
     world.write("k.pem", &*key.unwrap().to_pkcs8_pem());
     let run = world.run(&["inspect", "./k.pem"]).ends_in(3);
-    run.says("it holds a private key and no certificate").says("cat CERTIFICATE ./k.pem |");
+    run.says("it contains a private key but no certificate").says("cat CERTIFICATE ./k.pem |");
     world.write("config/web.yaml", "apiVersion: v1\n a: b\n");
     world.run(&["validate"]).ends_in(3).says("1 space");
 }
@@ -524,7 +524,7 @@ fn a_renewal_at_almost_every_run_is_a_warning() {
     }
     world.write("config/web.yaml", &CertificateYaml::new("web").field("renewBefore: 2159h59m"));
     let said =
-        "each certificate would be renewed 1m0s after it is issued, of a lifetime of 2160h0m0s";
+        "each certificate would be renewed 1m0s after issuance, but its lifetime is 2160h0m0s";
     let run = world.run(&["validate", "--strict"]).ends_in(3).says(said).says("web.yaml:12:");
     run.says("= help: write the time before the expiry, such as 720h0m0s, or remove the field");
 }

@@ -99,6 +99,21 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn the_number_of_dns_providers_is_that_of_the_build() {
+    if !cfg!(feature = "more-dns-providers") {
+        return;
+    }
+    let number = certctl::solver::dns01::names().len();
+    for (path, text) in [
+        ("README.md", format!("{number} DNS providers")),
+        ("CHANGELOG.md", format!("{number} DNS providers")),
+        ("docs/src/explanation/why.md", format!("| DNS providers | {number} |")),
+    ] {
+        assert!(page(path).text.contains(&text), "{path}: {text}");
+    }
+}
+
+#[test]
 fn pages_are_read_in_a_terminal_too() {
     for page in pages() {
         let is_text = |line: &&str| !line.starts_with('|') && line.contains(' ');

@@ -234,14 +234,11 @@ fn what_a_run_waits_for_is_said_in_one_sentence() {
             ),
         ),
         (Awaited::Ca, "waiting for the CA".to_owned()),
-        (
-            Awaited::OthersOrder,
-            "waiting for another certificate, which has the order that the CA gave".to_owned(),
-        ),
+        (Awaited::OthersOrder, "waiting for another certificate with the same order".to_owned()),
         (Awaited::Turn, "waiting for its turn to order".to_owned()),
         (
             Awaited::NewOrder { not_before },
-            "no new order before 2026-11-22T10:10:00Z, as the CA demands".to_owned(),
+            "the CA accepts no new order before 2026-11-22T10:10:00Z".to_owned(),
         ),
     ];
     for (what, sentence) in cases {
@@ -420,7 +417,7 @@ fn a_wait_for_another_run_is_told_once() {
         progress.queues(&name("web"), "process 7", at_most);
         progress.queues(&name("mail"), "process 7", at_most);
     });
-    let notice = "INFO locked by process 7: this run waits for it, 1m30s at most (--lock-timeout) \
+    let notice = "INFO locked by process 7; waiting for up to 1m30s (--lock-timeout) \
                 certificate=default/web";
     assert_eq!(lines, [notice]);
 }

@@ -22,7 +22,7 @@ pub(in crate::cli) fn account_line(state: &AccountState) -> String {
             "no key yet; the first issuance generates one and registers it".to_owned()
         }
         AccountState::LostKey => {
-            "its key is gone from the state; put it back from a backup".to_owned()
+            "its key is missing from the state; restore it from a backup".to_owned()
         }
         AccountState::Forbidden => {
             "no key, and disableAccountKeyGeneration forbids generating one".to_owned()
@@ -64,7 +64,7 @@ mod tests {
                 "the CA has no account for the key in the state; the next issuance registers one",
             ),
             (AccountState::NoKey, "no key yet; the first issuance generates one and registers it"),
-            (AccountState::LostKey, "its key is gone from the state; put it back from a backup"),
+            (AccountState::LostKey, "its key is missing from the state; restore it from a backup"),
             (
                 AccountState::Forbidden,
                 "no key, and disableAccountKeyGeneration forbids generating one",

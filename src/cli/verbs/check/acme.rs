@@ -231,7 +231,7 @@ pub(in crate::cli) fn roots_end(Issuer { acme, .. }: &Issuer) -> Option<Timestam
 fn binding_line(check: &CaCheck, is_required: bool) -> String {
     match (is_required, &check.binding) {
         (true, None) => {
-            "required, and the Issuer has no spec.acme.externalAccountBinding".to_owned()
+            "required, but the Issuer has no spec.acme.externalAccountBinding".to_owned()
         }
         (false, None) => "not required".to_owned(),
         (_, Some(Err(why))) => format!("cannot be used: {why}"),

@@ -103,9 +103,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
     }
     page.extend(found.ping.as_ref().map(|tried| {
         let result = match tried {
-            Ok(host) => format!(
-                "{host} has been told that a run failed; the next run that succeeds tells it otherwise"
-            ),
+            Ok(host) => format!("{host} shows a failed run until the next run succeeds"),
             Err(why) => format!("failed: {why}"),
         };
         ("ping", result)
@@ -114,7 +112,7 @@ fn page(found: &Alerts, shell: &Shell) -> Vec<(&'static str, String)> {
         let path = path.display();
         let result = match refused {
             Some(Obstacle { fact, .. }) => format!("{path} cannot be written: {fact}"),
-            None => format!("{path}: written by each run, and not by this check"),
+            None => format!("{path}: each run writes it, but this check does not"),
         };
         page.push(("metrics", result));
         fix = fix.or_else(|| refused.as_ref()?.fix.clone());

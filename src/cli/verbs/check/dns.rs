@@ -58,7 +58,7 @@ fn page(found: &DnsCheck) -> Text {
     let mut page = vec![("domain", report.domain.clone())];
     if check.is_over_http() {
         let name = &report.domain;
-        let by_http = "HTTP-01, as the manifests are: a TXT record is not needed";
+        let by_http = "HTTP-01, which needs no TXT record";
         page.push(("solver", format!("{by_http} (certctl check http {name})")));
     }
     let first = record_name(&report.domain);
@@ -262,7 +262,7 @@ try:        dig +trace TXT {name}
 domain:     example.invalid
 challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
-error:      could not find the start of authority for \"_acme-challenge.example.invalid\"
+error:      no DNS zone found for \"_acme-challenge.example.invalid\"
 
 try:        dig +trace TXT _acme-challenge.example.invalid
 ";
@@ -273,10 +273,10 @@ try:        dig +trace TXT _acme-challenge.example.invalid
         let found = DnsCheck { first, ..found };
         let expected = "\
 domain:     example.invalid
-solver:     HTTP-01, as the manifests are: a TXT record is not needed (certctl check http example.invalid)
+solver:     HTTP-01, which needs no TXT record (certctl check http example.invalid)
 challenge:  _acme-challenge.example.invalid
 CAA:        none, so every CA may issue
-DNS-01:     would fail: could not find the start of authority for \"_acme-challenge.example.invalid\"
+DNS-01:     would fail: no DNS zone found for \"_acme-challenge.example.invalid\"
 ";
         assert_eq!(page(&found).to_string(), expected);
         assert_eq!(found.failures(), []);

@@ -165,7 +165,7 @@ fn is_redirected(check: &HttpCheck) -> bool {
 }
 
 /// RFC 8555 section 8.3 recommends that CAs follow redirects.
-const REDIRECT: &str = "Let's Encrypt follows that, another CA may not (certctl help port-80)";
+const REDIRECT: &str = "Let's Encrypt follows it, but other CAs may not (certctl help port-80)";
 
 fn verdict(check: &HttpCheck) -> String {
     if check.report.has_passed() && is_redirected(check) {

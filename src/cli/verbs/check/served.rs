@@ -53,7 +53,7 @@ pub(super) fn verdict_line(
     no_address: Option<&DnsError>,
 ) -> String {
     match (is_served, no_address, cause) {
-        (true, Some(why), _) => format!("no server was asked: {why}"),
+        (true, Some(why), _) => format!("no server was queried: {why}"),
         (_, _, None) => CORRECT.to_owned(),
         (true, None, Some(cause)) => cause.to_owned(),
         (false, _, Some(_)) => {
@@ -72,8 +72,8 @@ pub(super) fn other_port(
 ) -> Option<(&'static str, String)> {
     let line = || {
         format!(
-            "{port} was checked ({setting}-check-port); a public CA connects to port {of_cas}: \
-             certctl check {verb} {name} --{setting}-check-port {of_cas}"
+            "checked port {port} ({setting}-check-port), but a public CA connects to port {of_cas}; to \
+             check that, run certctl check {verb} {name} --{setting}-check-port {of_cas}"
         )
     };
     if port == of_cas { None } else { Some(("port", line())) }
@@ -116,5 +116,5 @@ fn descriptions(sharers: &[Holder]) -> Vec<String> {
 
 pub(super) const CORRECT: &str = "this host receives the correct response";
 /// Only this host has asked.
-pub(super) const NOT_KNOWN: &str = "this is seen from this host only: a firewall, a NAT or the public \
-                                    DNS can still stop the CA";
+pub(super) const NOT_KNOWN: &str = "checked from this host only; a firewall, a NAT or the public \
+    DNS can still block the CA";

@@ -248,7 +248,7 @@ fn way(
         text if !is_wildcard && text.contains('/') => webroot(asker, text, names, &settings),
         text if is_new => Dns01::from_str(text, false)
             .map(Way::Dns)
-            .map_err(|_| "this is none of the choices".to_owned()),
+            .map_err(|_| "this is not one of the choices".to_owned()),
         _ => Err("for DNS-01, create an Issuer first: certctl create issuer NAME --dns01 PROVIDER"
             .to_owned()),
     })?;

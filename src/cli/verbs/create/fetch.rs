@@ -128,7 +128,7 @@ async fn is_owed(
                 "not cleaned up: {}\n  run the same command again to remove it, or keep it: ",
                 escape(&left.join("; "))
             ))
-            .with_command(&format!("certctl forget {name}")),
+            .with_command(&format!("certctl forget {}", name.short())),
         );
     }
     Ok(!owing.is_empty())

@@ -33,7 +33,7 @@ pub(super) fn behind(fact: &str, objects: &str) -> String {
     format!("{fact} ({objects})")
 }
 
-/// Number of others, which were not tried.
+/// Note of the number of names beyond those that were tested.
 pub(super) fn untried(others: usize) -> String {
-    if others > 0 { format!(" ({others} more were not tried)") } else { String::new() }
+    if others > 0 { format!(" ({others} more were not tested)") } else { String::new() }
 }

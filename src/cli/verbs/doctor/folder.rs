@@ -143,7 +143,7 @@ fn absent(path: &Path) -> Finding {
         Err(error) => {
             let above = above.display();
             let obstacle =
-                Obstacle::new(format_args!("{shown} cannot be made in {above}: {error}"));
+                Obstacle::new(format_args!("{shown} cannot be created in {above}: {error}"));
             Finding::wrong("state", obstacle.with(Fix::Again(None)))
         }
     }

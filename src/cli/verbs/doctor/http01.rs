@@ -274,7 +274,7 @@ mod tests {
         };
         let plain = "a request for a challenge is answered at 2 names";
         assert_eq!(of(0), plain);
-        assert_eq!(of(3), format!("{plain} (3 more were not tried)"));
+        assert_eq!(of(3), format!("{plain} (3 more were not tested)"));
     }
 
     #[test]

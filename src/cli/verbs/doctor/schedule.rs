@@ -53,7 +53,7 @@ impl Starter {
         match (&self.scheduler, &self.run) {
             (Some(Scheduler::Timer(units)), _) if units.masked.is_some() => {
                 let unit = units.masked.unwrap_or_default();
-                let found = format!("{unit} is masked: no scheduled run goes through");
+                let found = format!("{unit} is masked, so no scheduled run starts");
                 Self::wrong(&found, Schedule::Unmask { unit: unit.to_owned(), of_user })
             }
             (Some(Scheduler::Timer(units)), _) if units.is_enabled() => {
@@ -65,7 +65,7 @@ impl Starter {
                     return Self::wrong(&found, Schedule::PrintCron { of_user, state });
                 }
                 if units.timer == Timer::Stopped {
-                    let found = format!("{TIMER} is enabled, and stopped now");
+                    let found = format!("{TIMER} is enabled, but stopped");
                     return Self::wrong(&found, Schedule::Start { of_user });
                 }
                 let next = units.next_run.as_ref().map(|next| format!("; next run {next}"));
@@ -151,7 +151,7 @@ impl Starter {
         let ways: Vec<&str> = ways.collect();
         if !ways.is_empty() {
             let ways = ways.join(", ");
-            let fact = format!("reported by {ways}; certctl check alerts tries it");
+            let fact = format!("reported by {ways}; to test it, run certctl check alerts");
             return Some(Finding::well(FAILURES, fact));
         }
         let Some(Scheduler::Timer(units)) = &self.scheduler else { return None };
@@ -202,7 +202,7 @@ pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
 const FAILURES: &str = "failures";
 /// Finding that nothing reports a failure.
 pub(in crate::cli) const NOT_REPORTED: &str =
-    "no hook, ping or metrics file reports a renewal that fails";
+    "failed renewals are not reported by a hook, ping or metrics file";
 
 /// When a run came last, and changed something.
 pub(super) fn last_run(workspace: &Workspace, of: &Certificates, scene: &Scene) -> Finding {
@@ -278,7 +278,7 @@ impl Certificates {
         if !found.is_empty() || self.all == 0 || (is_closed && self.are_damaged()) {
             return found;
         }
-        vec![Finding::well("certificates", "none has expired, none is overdue")]
+        vec![Finding::well("certificates", "none is expired or overdue")]
     }
 }
 
@@ -289,7 +289,7 @@ const ROWS: [(&str, OfOne, Severity); 7] = [
     ("expired", LOOK, Severity::Wrong),
     ("overdue for renewal", LOOK, Severity::Wrong),
     ("not READY, files or links damaged", Fix::Issue, Severity::Warning),
-    ("rolled back, not as their manifests say", LOOK, Severity::Warning),
+    ("rolled back, different from their manifests", LOOK, Severity::Warning),
     ("not READY", LOOK, Severity::Warning),
 ];
 /// Number of the rows of damage, which come first.
@@ -335,7 +335,7 @@ mod tests {
                 timer(Timer::Stopped),
                 None,
                 Severity::Wrong,
-                "certctl.timer is enabled, and stopped now",
+                "certctl.timer is enabled, but stopped",
                 start,
             ),
             (timer(Timer::Disabled), None, Severity::Wrong, "certctl.timer is not enabled", enable),

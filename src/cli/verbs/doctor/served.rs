@@ -71,7 +71,7 @@ fn unpresented(seen: Vec<(&str, &NamespacedName, Result<bool, String>)>) -> Vec<
         let (place, of) = (format!("{name}:{HTTPS}"), short(certificate));
         let fact = match leaf {
             Ok(true) => continue,
-            Ok(false) => format!("another certificate than that of {of}"),
+            Ok(false) => format!("not the certificate of {of}"),
             Err(why) => format!("no certificate of {of}: {why}"),
         };
         let obstacle = Obstacle::new(fact).with(Fix::Check(Check::Served(place.clone())));
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(
             found.iter().map(shown).collect::<Vec<_>>(),
             [
-                "www.example.com:443, b.example.com:443: another certificate than that of web; certctl \
+                "www.example.com:443, b.example.com:443: not the certificate of web; certctl \
                  inspect www.example.com:443",
                 "shop.example.com:443: no certificate of shop: connection refused; certctl inspect \
                  shop.example.com:443",

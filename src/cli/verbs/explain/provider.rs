@@ -30,7 +30,7 @@ pub(super) fn page(name: &str) -> Option<String> {
     let has_lego = provider.fields.iter().any(|field| !field.lego.is_empty());
     let mut text = format!(
         "PROVIDER:  {name}\nFIELD:     issuer.{PATH}\nFIELDS OF config{}:\n",
-        if has_lego { ", and the variables of lego with the values" } else { "" }
+        if has_lego { ", and lego's variables for the same values" } else { "" }
     );
     for field in provider.fields {
         let typed = format!("{} <{}>", field.name, word(field.kind));

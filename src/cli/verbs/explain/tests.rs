@@ -95,7 +95,7 @@ fn a_page_says_what_a_field_is() {
 KIND:      Certificate
 VERSION:   cert-manager.io/v1
 FIELD:     renewBefore <string>
-MEANING:   How long before expiry it is renewed, or earlier if the CA suggests it (ARI); at least 5m and less than its lifetime; excludes renewBeforePercentage.
+MEANING:   The time before expiry at which certctl renews, or earlier if the CA suggests it (ARI). At least 5m and less than the lifetime; excludes renewBeforePercentage.
 VALUES:    hours, minutes and seconds, such as 2160h or 1h30m; no days
 DEFAULT:   a third of the lifetime
 USED BY:   cert-manager and certctl

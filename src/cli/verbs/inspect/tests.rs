@@ -78,7 +78,7 @@ Certificate:
 \tSCTs: 0
 
 Debugging:
-\tTrusted by this computer:\tno: no root certificates to judge by
+\tTrusted by this computer:\tno: there are no root certificates
 \tCRL Status:\tnot checked (--offline)
 \tOCSP Status:\tnot checked (--offline)
 \tPrivate key: matches
@@ -109,7 +109,7 @@ async fn a_terminal_is_shown_a_few_lines_of_a_server() {
 root.pem is the certificate of a CA: www.example.com
 valid until 2032-01-01, time left: 10d; issued by Issuer
 and 1 certificate more in the same file
-all of it: the same with -o wide
+for details: the same with -o wide
 ";
     assert_eq!(text::short(&root, false).unwrap(), of_ca);
     let (name, expected_certificate) = ("www.example.com".to_owned(), None);
@@ -117,36 +117,36 @@ all of it: the same with -o wide
     let (source, served) = ("www.example.com:443".to_owned(), None);
     let of_server = Report { source, host, served, ..report };
     let short = text::short(&of_server, false).unwrap();
-    let distrust = "this host does not trust it: no root certificates to judge by";
+    let distrust = "this host does not trust it: there are no root certificates";
     let lines = "\
 www.example.com:443 presents a certificate that certctl does not have
 for www.example.com
 valid until 2032-01-01, time left: 10d; issued by Issuer
-the certificate of Issuer is presented, too
-this host does not trust it: no root certificates to judge by
-all of it: the same with -o wide
+the server also sends the certificate of Issuer
+this host does not trust it: there are no root certificates
+for details: the same with -o wide
 ";
     assert_eq!(short, lines);
     let alone = Report { chain: of_server.chain[..1].to_vec(), ..of_server.clone() };
     let tried = text::short(&alone, false).unwrap();
-    assert_eq!(tried, lines.replace("is presented, too", "is not presented"));
+    assert_eq!(tried, lines.replace("also sends", "does not send"));
     let trust = Trust { trusted: true, reason: None };
     let below_a_root = text::short(&Report { trust, ..alone }, false).unwrap();
-    assert!(!below_a_root.contains("presented\n"), "{below_a_root}");
+    assert!(!below_a_root.contains("send"), "{below_a_root}");
     let without_state = text::short(&of_server, true).unwrap();
     let first = "www.example.com:443 presents a certificate for www.example.com\n";
     assert!(without_state.starts_with(first), "{without_state}");
     for (trusted, end) in [
-        (true, "which is in the Issuer's caBundle; this host does not trust it"),
+        (true, ", which is in the Issuer's caBundle; this host does not trust it"),
         (
             false,
-            "which is neither in the Issuer's caBundle nor trusted by this host: ask its \
-             operator, since ACME does not hand it out",
+            ", from the CA's operator; it is neither in the Issuer's caBundle nor trusted by this \
+             host",
         ),
     ] {
         let of_bundle = Trust { trusted, ..of_server.trust.clone() };
         let private = Report { bundle_trust: Some(of_bundle), ..of_server.clone() };
-        let line = format!("\nclients need the root of its CA, {end}\n");
+        let line = format!("\nclients need the root of its CA{end}\n");
         let short = text::short(&private, false).unwrap();
         assert!(short.contains(&line), "{short}");
     }

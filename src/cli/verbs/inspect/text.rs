@@ -5,10 +5,9 @@ use std::fmt::{Display, Write as _};
 use jiff::SignedDuration;
 
 use crate::cli::render::text;
-use crate::cli::words::hint::short_form;
 use crate::cli::words::time::{length, rfc3339};
 use crate::cli::{count, escape, first_names};
-use crate::resource::rfc1123;
+use crate::resource::{rfc1123, short_form};
 use crate::workspace::inspect::{
     Check, HostMatch, KeyMatch, KnownRevocation, Party, RenewalWindow, Report, Revocation, Served,
     SpecMatch, Trust,
@@ -65,7 +64,7 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
         page.line("Matches spec: ", &matches_spec(spec));
     }
     if let Some(certificate) = &report.certificate {
-        page.line("Certificate: ", certificate);
+        page.line("Certificate: ", &named(certificate));
     }
     if let Some(known) = &report.revoked {
         page.line("Revoked: ", &revoked(known, report.certificate.as_deref()));
@@ -101,7 +100,7 @@ pub(super) fn page(report: &Report, is_unread: bool) -> String {
 /// for.
 pub(super) fn short(report: &Report, is_unread: bool) -> Option<String> {
     let lines = has_verdict(report).then(|| verdict(report, is_unread))?;
-    let whole = "all of it: the same with -o wide".to_owned();
+    let whole = "for details: the same with -o wide".to_owned();
     Some(lines.into_iter().chain([whole]).map(|line| line + "\n").collect())
 }
 
@@ -137,13 +136,11 @@ pub(super) fn fitted(page: &str, columns: usize) -> String {
 const TRUSTED_BY_BUNDLE: &str = "clients need the root of its CA, which is in the Issuer's caBundle; \
                                  this host does not trust it";
 /// The same where the caBundle has the roots of the CA's server alone.
-const TRUSTED_BY_NONE: &str = "clients need the root of its CA, which is neither in the Issuer's \
-                               caBundle nor trusted by this host: ask its operator, since ACME \
-                               does not hand it out";
+const TRUSTED_BY_NONE: &str = "clients need the root of its CA, from the CA's operator; it is \
+    neither in the Issuer's caBundle nor trusted by this host";
 
 /// Note on a certificate that certctl issued.
-const ROOT_OF_OPERATOR: &str =
-    "; that is usual with a private CA: clients need its root, which its operator has";
+const ROOT_OF_OPERATOR: &str = "; for a private CA, clients need its root";
 
 /// Distance of the stops of a terminal's tabs.
 const TAB: usize = 8;
@@ -176,7 +173,7 @@ fn revoked(known: &KnownRevocation, certificate: Option<&str>) -> String {
     let text = format!("{}, {reason}", rfc1123(*at));
     match certificate.filter(|_| *without_replacement) {
         Some(name) => {
-            format!("{text}; not replaced\n\tTo replace it: certctl renew {}", escape(name))
+            format!("{text}; not replaced\n\tTo replace it: certctl renew {}", named(name))
         }
         None => text,
     }
@@ -252,7 +249,7 @@ fn matches_name(host: &HostMatch) -> String {
     }
     let text = format!("no: {} is not in this certificate", escape(&host.name));
     match &host.expected_certificate {
-        Some(expected) => format!("{text}; it is in that of {}", escape(expected)),
+        Some(expected) => format!("{text}, but in the certificate of {}", escape(expected)),
         None => text,
     }
 }
@@ -295,7 +292,7 @@ fn verdict(report: &Report, is_unread: bool) -> Vec<String> {
                     "presents revision {revision} of the certificate of {name}, not the current one"
                 )
             }
-            None => format!("does not present the certificate of {}, but another one", named(name)),
+            None => format!("does not present the certificate of {}", named(name)),
         },
         (Some(host), None) if is_unread => {
             format!("presents a certificate for {}", escape(&host.name))
@@ -354,11 +351,11 @@ fn intermediate(report: &Report) -> Option<String> {
     let trusts = [Some(&report.trust), report.bundle_trust.as_ref(), report.file_trust.as_ref()];
     let is_trusted = trusts.into_iter().flatten().any(|trust| trust.trusted);
     if others.iter().any(|other| other.subject == leaf.issuer) {
-        Some(format!("the certificate of {issuer} is presented, too"))
+        Some(format!("the server also sends the certificate of {issuer}"))
     } else if is_trusted {
         None
     } else {
-        Some(format!("the certificate of {issuer} is not presented"))
+        Some(format!("the server does not send the certificate of {issuer}"))
     }
 }
 
@@ -392,7 +389,10 @@ fn served(served: &Served, serial: &str) -> String {
         "the serial of the current certificate".to_owned()
     } else {
         let current = &served.state_serial;
-        format!("served serial differs: {serial} is served, {current} is the current certificate's")
+        format!(
+            "the served serial {serial} differs from {current}, that of the current \
+            certificate"
+        )
     }
 }
 

@@ -140,7 +140,7 @@ fn block(items: &mut [Item], blocked: &[Blocked]) {
 
 /// Error for a certificate whose state cannot be read, with the command that helps.
 fn unusable(name: &NamespacedName, why: &StoreError) -> CliError {
-    let message = format!("{name}: {}", escape(&why.to_string()));
+    let message = format!("{}: {}", short(name), escape(&why.to_string()));
     let permit = why.wrong_entry().as_ref().and_then(WrongEntry::permit);
     let hint = match (permit, why.course()) {
         (Some(permit), _) => Some(Hint::from(&permit)),

@@ -47,7 +47,7 @@ pub(super) fn page(items: &[Item], damaged: usize, scene: &Scene) -> Text {
     }
     text.push_str(&sum(items, damaged));
     if in_table.len() < items.len() || (described.is_empty() && in_table.len() > FEW) {
-        let detail = Text::from(text + "one of them in detail: ");
+        let detail = Text::from(text + "for details: ");
         return detail.with_command("certctl plan NAME").with("; all: -o wide\n");
     }
     text.into()
@@ -99,7 +99,7 @@ fn is_held(item: &Item) -> bool {
 }
 
 /// Note on an edit that was undone: as with cert-manager, an issuance that has begun is finished.
-const BEGUN: &str = "; taken back since, but an issuance that has begun is finished";
+const BEGUN: &str = "; undone since, but a started issuance is always finished";
 
 fn block(item: &Item, scene: &Scene) -> String {
     let actions: Vec<&str> =
@@ -180,7 +180,7 @@ fn reason_text(reason: Reason) -> String {
 const REASONS: &[(Reason, &str)] = &[
     (Reason::DoesNotExist, "no certificate"),
     (Reason::MissingData, "key or certificate missing"),
-    (Reason::InvalidKeyPair, "key damaged or of another certificate"),
+    (Reason::InvalidKeyPair, "key damaged, or for another certificate"),
     (Reason::InvalidCertificate, "certificate damaged"),
     (Reason::SecretMismatch, "key or certificate differs"),
     (Reason::IncorrectIssuer, "issued by another CA or issuer"),

@@ -159,7 +159,7 @@ fn an_issuance_that_has_begun_is_said_to_be_finished() {
     };
     assert_eq!(line(&changed), why);
     changed.differs.clear();
-    let begun = "; taken back since, but an issuance that has begun is finished";
+    let begun = "; undone since, but a started issuance is always finished";
     assert_eq!(line(&changed), format!("{why}{begun}"));
 }
 
@@ -175,7 +175,7 @@ fn of_many_certificates_what_will_happen_is_listed() {
             (0..2000 - due_ones).map(idle).chain((0..due_ones).map(due)).collect();
         page(&items, 0, &scene(if everything { Format::Wide } else { Format::Text })).to_string()
     };
-    let hint = "one of them in detail: certctl plan NAME; all: -o wide\n";
+    let hint = "for details: certctl plan NAME; all: -o wide\n";
     assert_eq!(text(0, false), format!("2000 unchanged\n{hint}"));
     let few = text(2, false);
     assert_eq!(few.matches("idle-").count(), 0, "{few}");

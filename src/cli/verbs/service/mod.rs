@@ -48,7 +48,7 @@ impl VerbArgs for RunArgs {
     fn run(&self, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
         shell.refuse_in_a_hook("run")?;
         if !shell.inherited.is_empty() {
-            let message = "run opens its port itself and takes no inherited socket";
+            let message = "run opens its port itself and accepts no inherited socket";
             let error = CliError::usage(message);
             return Err(error.trying_any(&[("certctl timer print --systemd", "with systemd")]));
         }
@@ -95,7 +95,7 @@ async fn serve(
         let outcome = round(&program, &mut signals, &mut turn, shell).await;
         record.ends(SystemClock.now(), &outcome);
         if let Outcome::Stopped(code) = outcome {
-            print(shell, "stopped; the next start continues what this run began");
+            print(shell, "stopped; the next start continues this run");
             return Ok(vec![Ending::Like(code)]);
         }
         Box::pin(port.hold(shell)).await;
@@ -141,7 +141,7 @@ fn turn_of(shell: &mut Shell) -> Option<Turn> {
     let turn = state.service_turn().ok()?;
     if let Err(holder) = &turn {
         let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
-        let warning = format!("another certctl run ({holder}) works on {shown} too");
+        let warning = format!("another certctl run ({holder}) also uses {shown}");
         shell
             .output
             .print(&Message::advice(&warning, Some(&Hint::Text("stop one of them".to_owned()))));

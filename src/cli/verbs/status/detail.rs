@@ -68,7 +68,7 @@ fn revocations(view: &CertificateView, scene: &Scene) -> Vec<String> {
         let state = match (revocation.revoked_at, &revocation.refusal) {
             (Some(at), _) if revocation.was_found() => {
                 let (at, found) = (scene.time(at), scene.time(*requested_at));
-                format!("revoked by the CA itself at {at}, found at {found}")
+                format!("revoked by the CA at {at}, detected at {found}")
             }
             (Some(at), _) => format!("revoked at {}", scene.time(at)),
             (None, Some(why)) => format!("refused by the CA: {why}"),

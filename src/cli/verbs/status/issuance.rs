@@ -95,7 +95,7 @@ pub(super) fn order(page: &mut Page, view: &CertificateView, scene: &Scene) {
     }
     if order.phase.is_open() && view.is_issuing() && view.worker.is_none() {
         let command = format!("certctl renew {} --new-order", short(&view.key));
-        page.line(1, "To order anew", command);
+        page.line(1, "To start a new order", command);
     }
     if order.authorizations.is_empty() {
         page.raw(1, "No Authorizations for this Order");

@@ -289,57 +289,58 @@ const fn of_certificate(
 pub const METRICS: &[Metric] = &[
     gauge(
         "certmanager_certificate_ready_status",
-        "The Ready condition of each certificate: 1 on the line that holds",
+        "The Ready condition of each certificate: 1 on the line that is true",
         Samples::Ready,
     ),
     of_certificate(
         "certmanager_certificate_expiration_timestamp_seconds",
-        "When the certificate expires, in seconds since the epoch; 0 when there is none",
+        "Expiry time of the certificate in seconds since the epoch; 0 without a certificate",
         |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_after)),
     ),
     of_certificate(
         "certmanager_certificate_renewal_timestamp_seconds",
-        "When the certificate is to be renewed, in seconds since the epoch; 0 for never",
+        "Renewal time of the certificate in seconds since the epoch; 0 for never",
         |view, _| seconds(view.renewal_time),
     ),
     of_certificate(
         "certmanager_certificate_not_before_timestamp_seconds",
-        "When the certificate begins to be valid, in seconds since the epoch; 0 when there is none",
+        "Start of the certificate's validity in seconds since the epoch; 0 without a certificate",
         |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_before)),
     ),
     of_certificate(
         "certmanager_certificate_not_after_timestamp_seconds",
-        "When the certificate ceases to be valid, in seconds since the epoch; 0 when there is none",
+        "End of the certificate's validity in seconds since the epoch; 0 without a certificate",
         |view, _| seconds(view.readable_leaf().map(|leaf| leaf.not_after)),
     ),
     of_certificate(
         "certctl_certificate_renewal_overdue",
-        "1 when more than a tenth of the time from renewal to expiry has gone without a renewal",
+        "1 if more than a tenth of the time between renewal and expiry has passed without a \
+         renewal",
         |view, _| i64::from(view.overdue.is_some()),
     ),
     of_certificate(
         "certctl_certificate_failed_attempts",
-        "How many issuances have failed in a row",
+        "Number of consecutive failed issuances",
         |view, _| i64::from(view.failures()),
     ),
     of_certificate(
         "certctl_certificate_failed",
-        "1 while the last attempt is one that failed, whether or not it counts",
+        "1 if the last attempt failed, even if it does not count",
         |view, _| i64::from(view.failure().is_some()),
     ),
     of_certificate(
         "certctl_certificate_last_failure_timestamp_seconds",
-        "When the last attempt failed, in seconds since the epoch; 0 when it did not",
+        "Time of the last attempt in seconds since the epoch if it failed, else 0",
         |view, _| seconds(view.failure().and_then(|failure| failure.at)),
     ),
     of_certificate(
         "certctl_certificate_pending_deploy",
-        "1 while an output or a hook of the certificate in place has failed, or its output is lost",
+        "1 if an output or hook of the current certificate failed, or its output is lost",
         |view, _| i64::from(undeployed(view).is_some()),
     ),
     of_certificate(
         "certctl_certificate_days_left",
-        "Full days until the certificate expires; negative after that, 0 when there is none",
+        "Full days until the certificate expires; negative after expiry, 0 without a certificate",
         |view, now| {
             let leaf = view.readable_leaf();
             leaf.map_or(0, |leaf| now.duration_until(leaf.not_after).as_hours().div_euclid(24))
@@ -347,51 +348,52 @@ pub const METRICS: &[Metric] = &[
     ),
     of_certificate(
         "certctl_certificate_renewal_info_window_start_timestamp_seconds",
-        "When the window starts in which the CA suggests to renew (ARI), in seconds since the \
-         epoch; 0 when it suggests none",
+        "Start of the renewal window that the CA suggests (ARI) in seconds since the epoch; 0 \
+         without one",
         |view, _| seconds(suggested(view).map(|window| window.start)),
     ),
     of_certificate(
         "certctl_certificate_renewal_info_window_end_timestamp_seconds",
-        "When that window ends, in seconds since the epoch; 0 when the CA suggests none",
+        "End of the renewal window that the CA suggests (ARI) in seconds since the epoch; 0 \
+         without one",
         |view, _| seconds(suggested(view).map(|window| window.end)),
     ),
     of_certificate(
         "certctl_certificate_renewal_info_next_check_timestamp_seconds",
-        "When the CA may be asked again when to renew, in seconds since the epoch; 0 when it was \
-         not asked yet",
+        "Earliest time of the next query for a renewal window (ARI) in seconds since the epoch; 0 \
+         before the first one",
         |view, _| seconds(view.renewal_information().map(|known| known.next_check)),
     ),
     of_certificate(
         "certctl_certificate_renewal_info_failed",
-        "1 while the last question when to renew brought no usable window",
+        "1 if the last query for a renewal window (ARI) returned no usable one",
         |view, _| {
             i64::from(view.renewal_information().is_some_and(|known| known.last_error.is_some()))
         },
     ),
     gauge(
         "certmanager_certificate_challenge_status",
-        "The state of each challenge of a current order: 1 on the line that holds",
+        "The state of each challenge of a current order: 1 on the line that is true",
         Samples::Challenge,
     ),
     gauge(
         "certmanager_issuer_ready_status",
-        "The Ready condition of each Issuer: 1 on the line that holds",
+        "The Ready condition of each Issuer: 1 on the line that is true",
         Samples::Issuer(IssuerKind::Issuer),
     ),
     gauge(
         "certmanager_clusterissuer_ready_status",
-        "The Ready condition of each ClusterIssuer: 1 on the line that holds",
+        "The Ready condition of each ClusterIssuer: 1 on the line that is true",
         Samples::Issuer(IssuerKind::ClusterIssuer),
     ),
     gauge(
         "certctl_invalid_manifests",
-        "How many Certificates, and documents that cannot be read, have a mistake",
+        "Number of Certificates and unreadable documents with a mistake",
         Samples::All(|all| all.mistakes),
     ),
     gauge(
         "certctl_last_run_timestamp_seconds",
-        "When the last run ended, in seconds since the epoch",
+        "End of the last run in seconds since the epoch",
         Samples::Run(|_, now| now.as_second()),
     ),
     gauge(
@@ -402,12 +404,12 @@ pub const METRICS: &[Metric] = &[
     Metric {
         name: "certmanager_http_acme_client_request_count",
         kind: "counter",
-        help: "The requests of the last run to ACME servers; status 999: no answer",
+        help: "Requests of the last run to ACME servers; status 999 means no response",
         samples: Samples::Requests,
     },
     gauge(
         "certmanager_clock_time_seconds_gauge",
-        "When these metrics were written, in seconds since the epoch",
+        "Time of these metrics in seconds since the epoch",
         Samples::All(|all| all.now.as_second()),
     ),
 ];

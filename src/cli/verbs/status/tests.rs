@@ -108,7 +108,7 @@ fn a_revoked_certificate_is_due_now_or_never() {
     let page = detail::detail(&gone, &Host::default(), false, &scene(Format::Text)).to_string();
     let head: Vec<&str> = page.lines().take(2).collect();
     assert!(
-        head[0].ends_with("keyCompromise; its manifest is gone, and nothing replaces it"),
+        head[0].ends_with("keyCompromise; its manifest is gone, so nothing replaces it"),
         "{page}"
     );
     assert_eq!(head[1], "Next attempt: never");
@@ -175,7 +175,7 @@ fn a_failure_beside_an_obstacle_is_not_said_to_be_over() {
     let is_over = |blocked: Vec<Blocked>| {
         let host = Host { blocked, ..Host::default() };
         let page = summary::summary(&view, None, &host, &scene).to_string();
-        page.split_whitespace().collect::<Vec<_>>().join(" ").contains("(this no longer holds): ")
+        page.split_whitespace().collect::<Vec<_>>().join(" ").contains("(no longer true): ")
     };
     assert_eq!([is_over(Vec::new()), is_over(vec![blocked])], [true, false]);
 }
@@ -230,7 +230,7 @@ fn refused() -> CertificateView {
         problem: None,
         check: None,
     });
-    undecided.explain(ReasonSource::Accept, "Waiting for the CA to look");
+    undecided.explain(ReasonSource::Accept, "Waiting for the CA to validate");
     view
 }
 
@@ -428,7 +428,7 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
     let lost = planned(&lost, scene(Format::Text).now);
     assert_eq!(lost.outlook.state, State::PendingDeploy);
     let deploy =
-        ("certctl deploy web".to_owned(), "once the cause is fixed: run its outputs and hooks");
+        ("certctl deploy web".to_owned(), "after fixing the cause, run its outputs and hooks");
     let helps = fix::of_certificate(&lost);
     let helps: Vec<_> = helps.iter().map(|(fix, what)| (fix::worded(fix), *what)).collect();
     assert_eq!(helps, [deploy]);
@@ -443,18 +443,26 @@ fn a_lost_output_is_pending_in_the_metrics_as_in_the_verdict_with_what_retries_i
 fn an_order_of_other_names_than_the_manifests_waits_for_the_next_run() {
     let mut view = waiting();
     let sentence = |view: &CertificateView| State::Waiting.sentence(view, &scene(Format::Text));
-    assert!(sentence(&view).contains("DNS-01 for *.api.example.com"), "{}", sentence(&view));
+    assert!(
+        sentence(&view).contains("DNS-01 validation of *.api.example.com"),
+        "{}",
+        sentence(&view)
+    );
     let spec = &mut view.certificate.as_mut().unwrap().spec;
     spec.dns_names.push("www.example.com".parse().unwrap());
-    let edited = "the order waits for the next run of certctl issue, which makes another order: the \
-                  manifest has other names";
+    let edited = "the order waits for the next run of certctl issue, which starts a new order \
+        because the names in the manifest changed";
     assert_eq!(sentence(&view), edited);
     let summary = certificates(from_ref(&view), Extent::Summary, &scene(Format::Text)).unwrap();
     assert!(!summary.contains("Waiting for:"), "{summary}");
     assert!(summary.contains("Try:          certctl issue api "), "{summary}");
     // The process that works on it goes on.
     view.worker = Some("process 4711".into());
-    assert!(sentence(&view).contains("DNS-01 for *.api.example.com"), "{}", sentence(&view));
+    assert!(
+        sentence(&view).contains("DNS-01 validation of *.api.example.com"),
+        "{}",
+        sentence(&view)
+    );
 }
 
 /// The CA's answer for a challenge is read with the order, once it was told of all.
@@ -463,11 +471,14 @@ fn an_order_waits_for_the_ca_once_it_was_told_of_all_challenges() {
     let mut view = issuing();
     let order = &mut view.orders[0];
     let of = |order: &_| order_waits_for(order, false, false);
-    let first = "DNS-01 for *.api.example.com: the self-check";
+    let first = "DNS-01 validation of *.api.example.com: the self-check";
     assert_eq!(of(order), [first]);
-    let by_ca = |name| format!("{name}: validation by the CA");
+    let by_ca = |name| format!("{name}: the CA's answer");
     order.challenges[0].go_to(Phase::Accepted);
-    assert_eq!(of(order), [by_ca("DNS-01 for *.api.example.com"), by_ca("HTTP-01 for 192.0.2.7")]);
+    assert_eq!(
+        of(order),
+        [by_ca("DNS-01 validation of *.api.example.com"), by_ca("HTTP-01 validation of 192.0.2.7")]
+    );
 }
 
 #[test]
@@ -516,10 +527,14 @@ fn only_a_run_waits_for_a_slot() {
     let page = |view: &CertificateView| {
         certificates(from_ref(view), Extent::Whole, &scene(Format::Text)).unwrap()
     };
-    assert!(page(&running).contains("HTTP-01 for 192.0.2.7: a free slot"), "{}", page(&running));
+    assert!(
+        page(&running).contains("HTTP-01 validation of 192.0.2.7: a free slot"),
+        "{}",
+        page(&running)
+    );
     let page = page(&waiting);
     assert!(!page.contains("a free slot"), "{page}");
-    assert!(page.contains("HTTP-01 for 192.0.2.7: the next run of certctl issue"), "{page}");
+    assert!(page.contains("HTTP-01 validation of 192.0.2.7"), "{page}");
 }
 
 #[test]

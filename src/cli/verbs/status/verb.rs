@@ -311,7 +311,7 @@ pub(crate) async fn write_metrics(
         Ok::<_, CliError>(())
     })?;
     let failed = |error: &dyn std::fmt::Display| {
-        let message = format_args!("metrics-file: {error}; what the run did is done");
+        let message = format_args!("metrics-file: {error}; this does not affect the run");
         let fix = metrics_file::obstacle(&path).and_then(|found| found.fix);
         CliError { hint: fix.map(Hint::from), ..CliError::new(ExitCode::Output, message) }
     };

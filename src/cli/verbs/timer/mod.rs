@@ -118,8 +118,8 @@ fn warnings(
     let mut warnings = Vec::new();
     if let Some(mine) = mine {
         let warning = format!(
-            "the scheduled runs are of {}, who reads /etc/certctl and not {}: move the manifests there, \
-             or schedule runs of your own",
+            "the scheduled runs belong to {}, who reads /etc/certctl instead of {}: move the \
+             manifests there, or schedule your own runs",
             user_of(args),
             escape(&mine.to_string_lossy())
         );
@@ -132,7 +132,7 @@ fn warnings(
     let seen = Walk::new(Some(Trusted::root())).look(Path::new(program));
     if let Some(error) = seen.err().filter(|_| holds_keys) {
         let warning = format!(
-            "{}: who can change it gets the rights and keys of every scheduled run",
+            "{}: a user who can change it gets the rights and keys of every scheduled run",
             escape(&error.to_string())
         );
         let advice = "install certctl as root, in /usr/local/bin, and print again".to_owned();
@@ -143,7 +143,7 @@ fn warnings(
         (&chosen.settings, "set it in config.toml or in the printed files"),
     ];
     for (names, advice) in advised.into_iter().filter(|(names, _)| !names.is_empty()) {
-        let warning = format!("the scheduled runs will not have {}", names.join(", "));
+        let warning = format!("the scheduled runs lack {}", names.join(", "));
         warnings.push((warning, advice.to_owned()));
     }
     warnings
@@ -525,8 +525,8 @@ mod tests {
         let folders = vec!["--state-dir".to_owned()];
         let chosen = Chosen { folders, settings: vec!["CERTCTL_RESOLVERS".to_owned()] };
         let wanted = [
-            "the scheduled runs will not have --state-dir: add it to the printed files",
-            "the scheduled runs will not have CERTCTL_RESOLVERS: set it in config.toml or in the \
+            "the scheduled runs lack --state-dir: add it to the printed files",
+            "the scheduled runs lack CERTCTL_RESOLVERS: set it in config.toml or in the \
              printed files",
         ];
         assert_eq!(of(&["--cron"], Path::new("/"), &chosen), wanted);
@@ -569,8 +569,8 @@ mod tests {
                 Some(mine),
             );
             let warning = format!(
-                "the scheduled runs are of {user}, who reads /etc/certctl and not \
-                 /home/me/.config/certctl: move the manifests there, or schedule runs of your own"
+                "the scheduled runs belong to {user}, who reads /etc/certctl instead of \
+                 /home/me/.config/certctl: move the manifests there, or schedule your own runs"
             );
             let advice = format!("certctl timer print --cron --user {}", own_user());
             assert_eq!(found, [(warning, advice)]);

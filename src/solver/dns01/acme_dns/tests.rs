@@ -202,13 +202,13 @@ fn settings_that_cannot_be_used_are_refused_without_showing_the_account() {
         (
             "ftp://auth.test",
             &good,
-            Some("acmeDNS: host: this is no http:// or https:// address".to_owned()),
+            Some("acmeDNS: host: this is not an http:// or https:// address".to_owned()),
         ),
         ("https://", &good, Some("acmeDNS: host: empty host".to_owned())),
         (
             "https://canary:x@auth.test",
             &good,
-            Some("acmeDNS: host: credentials belong into the secret, not here".to_owned()),
+            Some("acmeDNS: host: put credentials into the secret, not here".to_owned()),
         ),
         (
             host,

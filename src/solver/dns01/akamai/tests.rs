@@ -214,8 +214,8 @@ async fn each_error_has_advice_and_no_credential() {
         ),
         (
             |_| problem(404, "Not Found", "Zone not found"),
-            "{} has no zone for _acme-challenge.www.example.com: these credentials see no zone \
-             example.com: Not Found: Zone not found",
+            "{} has no zone for _acme-challenge.www.example.com: these credentials cannot see \
+             zone example.com: Not Found: Zone not found",
         ),
         (
             |received| match received.method.as_str() {

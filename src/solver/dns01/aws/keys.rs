@@ -28,7 +28,7 @@ impl Keys {
         let (id, secret) = (text("AccessKeyId")?, text("SecretAccessKey")?);
         let keys = Self { id, secret, token: Some(text(token)?) };
         let end = text("Expiration")?.parse();
-        Ok((keys, end.map_err(|_| reply.garbled(&"its Expiration is no time"))?))
+        Ok((keys, end.map_err(|_| reply.garbled(&"its Expiration is not a time"))?))
     }
 
     /// What an answer must not repeat.

@@ -95,7 +95,7 @@ async fn instance(api: &Api, base: &str) -> Result<(Keys, Timestamp), ProviderEr
     let role = String::from_utf8_lossy(&roles.body).lines().next().unwrap_or_default().to_owned();
     let is_name = |c: char| c.is_ascii_alphanumeric() || "+=,.@_-".contains(c);
     if role.is_empty() || !role.chars().all(is_name) {
-        return Err(roles.garbled(&"this is no name of a role"));
+        return Err(roles.garbled(&"this is not the name of a role"));
     }
     read(&get(&role).await?)
 }
@@ -124,5 +124,5 @@ const AGENTS: [&str; 6] =
     ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "127.0.0.1", "localhost", "[::1]"];
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Advice for machines outside AWS, where no metadata service answers.
-const NOT_HERE: &str = "without accessKeyID and without AWS_ variables the machine's own role is used, \
-                       which EC2 instances have only";
+const NOT_HERE: &str = "without accessKeyID and AWS_ variables certctl uses the machine's role, \
+    which only EC2 instances have";

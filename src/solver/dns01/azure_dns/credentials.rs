@@ -182,8 +182,8 @@ fn source(
 
 const MACHINE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Advice for machines outside Azure, where no metadata service answers.
-const NOT_HERE: &str = "without clientID the machine's managed identity is used, which machines of Azure \
-                       have only";
+const NOT_HERE: &str = "without clientID certctl uses the machine's managed identity, which only \
+    machines of Azure have";
 
 pub(super) fn unusable(reason: &str) -> ProviderError {
     ProviderError::Settings { provider: NAME, reason: reason.to_owned() }

@@ -335,7 +335,7 @@ fn failures() -> [(Responder, Responder, String); 11] {
         (
             good,
             |_| Answer::json(200, &json!({ "etag": "1", "properties": { "TXTRecords": "x" } })),
-            "sent an unusable answer: TXTRecords is no list".to_owned(),
+            "sent an unusable answer: TXTRecords is not a list".to_owned(),
         ),
         (
             good,

@@ -92,7 +92,7 @@ impl ServiceAccount {
             _ => return Err("this is not the key of a service account".to_owned()),
         }
         let token_uri = field("token_uri")?;
-        let url = Url::parse(token_uri).map_err(|_| "its token_uri is no URL".to_owned())?;
+        let url = Url::parse(token_uri).map_err(|_| "its token_uri is not a URL".to_owned())?;
         let is_here = matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"));
         if url.scheme() != "https" && !(url.scheme() == "http" && is_here) {
             return Err("its token_uri does not begin with https://".to_owned());
@@ -169,7 +169,7 @@ const KEY_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 const SCOPE: &str = "https://www.googleapis.com/auth/ndev.clouddns.readwrite";
 const METADATA_TIMEOUT: Duration = Duration::from_secs(5);
 /// Advice for machines outside Google Cloud, where no metadata server answers.
-const NOT_HERE: &str = "without serviceAccountSecretRef the machine's own account is used, which machines \
-                       of Google's cloud have only";
+const NOT_HERE: &str = "without serviceAccountSecretRef certctl uses the machine's account, which \
+    only machines of Google's cloud have";
 
 pub(super) const NAME: &str = "cloudDNS";

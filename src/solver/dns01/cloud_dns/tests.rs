@@ -288,7 +288,7 @@ async fn ambiguous_and_missing_zones_are_reported() {
     let private = "{} has no zone for _acme-challenge.www.example.com: project my:project has no \
                    public zone for it, only private ones (inside)";
     let several = "cloudDNS: project my:project has several public zones for example.com (one, \
-                   two): say in hostedZoneName which one is served";
+                   two): choose one in hostedZoneName";
     let cases = [
         (vec![("inside", "example.com.", "private")], private),
         (vec![("two", "example.com.", "public"), ("one", "example.com.", "public")], several),
@@ -421,7 +421,7 @@ fn a_key_that_is_none_is_refused_without_being_shown() {
         ),
         (r#"{"type":"CANARY"}"#.to_owned(), "this is not the key of a service account"),
         (account("http://CANARY.test/"), "its token_uri does not begin with https://"),
-        (account("CANARY"), "its token_uri is no URL"),
+        (account("CANARY"), "its token_uri is not a URL"),
         (
             good.replace("-----BEGIN PRIVATE KEY-----", "CANARY"),
             "its private_key cannot be used: error decoding private key PEM block: no PEM data was \

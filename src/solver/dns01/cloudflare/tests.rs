@@ -380,7 +380,7 @@ fn settings_without_usable_credentials_are_refused() {
         ),
         (
             settings("", None, at("none")),
-            Some("cloudflare: apiTokenSecretRef: secret default/none has no `k`"),
+            Some("cloudflare: apiTokenSecretRef: secret none has no `k`"),
         ),
         (
             settings("", None, at("lines")),

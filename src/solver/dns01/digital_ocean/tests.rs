@@ -279,7 +279,7 @@ async fn a_check_reads_the_domain_and_writes_nothing() {
 fn a_missing_token_is_reported() {
     let cases = [
         ("good", None),
-        ("none", Some("digitalocean: tokenSecretRef: secret default/none has no `k`")),
+        ("none", Some("digitalocean: tokenSecretRef: secret none has no `k`")),
         ("empty", Some("digitalocean: tokenSecretRef: secret empty, key k: this is empty")),
     ];
     for (name, expected) in cases {

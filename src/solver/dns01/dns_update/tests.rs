@@ -90,7 +90,7 @@ fn mistakes_in_the_settings_are_named_and_no_credential_is() {
         (
             "desec",
             json!({"apiTokenSecretRef": {"name": "other", "key": "k"}}),
-            "desec: apiTokenSecretRef: secret default/other has no `k`",
+            "desec: apiTokenSecretRef: secret other has no `k`",
         ),
         (
             "desec",

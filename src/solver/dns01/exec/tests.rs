@@ -224,8 +224,8 @@ async fn an_error_quotes_the_output_of_the_program() {
         let folder = solvers(&[("one", first)]);
         let error = exec(&folder, "one").present(&record("v")).await.unwrap_err();
         let expected = format!(
-            "exec: {} cannot be run: No such file or directory (os error 2); is the interpreter \
-             that its first line names there, and does the line end as on Unix?",
+            "exec: {} cannot be run: No such file or directory (os error 2); check that the \
+             interpreter in its first line exists, and that the line ends as on Unix",
             folder.path().join("one").display()
         );
         assert_eq!(error.to_string(), expected);
@@ -396,8 +396,8 @@ fn settings_that_name_no_program_are_refused() {
     let folder = solvers(&[("fine", "")]);
     let bad = |field: &str, name: &str| {
         format!(
-            "exec: {field}: `{name}` is no name of a file in solvers.d, made of letters, digits, \
-             '-', '_' and '.'"
+            "exec: {field}: `{name}` is not the name of a file in solvers.d, made of letters, \
+             digits, '-', '_' and '.'"
         )
     };
     let cases = [

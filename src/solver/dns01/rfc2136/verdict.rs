@@ -67,7 +67,7 @@ impl Place<'_> {
             let mut above = above.filter(|it| it.record_type() == RecordType::SOA);
             let above = above.next().map(|it| format!("; {} is above it", it.name));
             let above = above.unwrap_or_default();
-            return Err(self.no_zone(format!("it knows no zone {zone}{above}")));
+            return Err(self.no_zone(format!("it has no zone {zone}{above}")));
         };
         if !message.metadata.authoritative {
             return Err(self.no_zone(format!("it is not authoritative for the zone {zone}")));

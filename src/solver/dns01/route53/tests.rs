@@ -262,8 +262,8 @@ async fn ambiguous_and_missing_zones_are_reported() {
         ),
         (
             vec![("Z2", "example.com.", false), ("Z1", "example.com.", false)],
-            "route53: the account has several public zones for example.com (Z1, Z2): say in \
-             hostedZoneID which one is served",
+            "route53: the account has several public zones for example.com (Z1, Z2): choose one \
+             in hostedZoneID",
         ),
     ];
     for (zones, expected) in cases {

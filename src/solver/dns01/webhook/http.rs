@@ -44,10 +44,10 @@ pub(super) fn open(config: Option<&Value>, context: &Context<'_>) -> Opened {
     let url = reqwest::Url::parse(&settings.url)
         .map_err(|error| fault(format!("config.url: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(fault("config.url: this is no http:// or https:// address"));
+        return Err(fault("config.url: this is not an http:// or https:// address"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(fault("config.url: credentials belong into config.headers, not here"));
+        return Err(fault("config.url: put credentials into config.headers, not here"));
     }
     let timeout = match settings.timeout {
         None => DEFAULT_TIMEOUT,
@@ -59,7 +59,7 @@ pub(super) fn open(config: Option<&Value>, context: &Context<'_>) -> Opened {
     let mut headers = Vec::new();
     for (name, selector) in &settings.headers {
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| fault(format!("config.headers: `{name}` is no name of a header")))?;
+            .map_err(|_| fault(format!("config.headers: `{name}` is not the name of a header")))?;
         headers.push((name, context.text(NAME, "config.headers", selector)?));
     }
     let api = match settings.ca_bundle {
@@ -212,4 +212,4 @@ pub(super) fn fault(reason: impl Into<String>) -> ProviderError {
     ProviderError::Settings { provider: NAME, reason: reason.into() }
 }
 
-pub(super) const NAME: &str = "webhook";
+pub(in crate::solver::dns01) const NAME: &str = "webhook";

@@ -10,6 +10,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::http::NAME;
 use super::*;
 use crate::resource::Dns01Provider;
 use crate::solver::dns01::fake::{Answer, Fake, Received, in_context};
@@ -236,22 +237,22 @@ fn settings_of_a_webhook_are_checked_before_anything_is_sent() {
         (json!({"url": "hook"}), Some("config.url: relative URL without a base")),
         (
             json!({"url": "file:///etc/passwd"}),
-            Some("config.url: this is no http:// or https:// address"),
+            Some("config.url: this is not an http:// or https:// address"),
         ),
         (
             json!({"url": "https://canary:canary@hook.test"}),
-            Some("config.url: credentials belong into config.headers, not here"),
+            Some("config.url: put credentials into config.headers, not here"),
         ),
         (json!({"url": url, "timeout": "0s"}), Some("config.timeout: use 1s to 5m")),
         (json!({"url": url, "timeout": "6m"}), Some("config.timeout: use 1s to 5m")),
         (json!({"url": url, "timeout": "-1s"}), Some("config.timeout: use 1s to 5m")),
         (
             json!({"url": url, "headers": {"a b": {"name": "good", "key": "k"}}}),
-            Some("config.headers: `a b` is no name of a header"),
+            Some("config.headers: `a b` is not the name of a header"),
         ),
         (
             json!({"url": url, "headers": {"x-key": {"name": "none", "key": "k"}}}),
-            Some("config.headers: secret default/none has no `k`"),
+            Some("config.headers: secret none has no `k`"),
         ),
         (
             json!({"url": url, "headers": {"x-key": "canary"}}),
@@ -297,7 +298,7 @@ async fn a_provider_of_this_build_can_be_named() {
         (
             "acmeDNS",
             Some(json!({"host": "a", "accountSecretRef": {"name": "none", "key": "k"}})),
-            "acmeDNS: accountSecretRef: secret default/none has no `k`",
+            "acmeDNS: accountSecretRef: secret none has no `k`",
         ),
     ];
     for (name, config, expected) in cases {
@@ -305,7 +306,7 @@ async fn a_provider_of_this_build_can_be_named() {
         assert!(!format!("{error:?}").contains("canary"), "{error:?}");
         assert_eq!(error.to_string(), expected);
     }
-    let others: Vec<&str> = names().into_iter().filter(|name| *name != NAME).collect();
+    let others = names();
     for name in ["webhook", "nothing"] {
         let message = opened(name, None).err().unwrap().to_string();
         let list = others.join(", ");

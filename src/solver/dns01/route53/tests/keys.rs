@@ -104,7 +104,7 @@ async fn a_role_is_assumed_on_top() {
             |_| Answer::new(200, "<a><CANARY/></a>"),
             "sent an unusable answer: there are no Credentials in it",
         ),
-        (|_| sts("AssumeRole", "CANARY"), "sent an unusable answer: its Expiration is no time"),
+        (|_| sts("AssumeRole", "CANARY"), "sent an unusable answer: its Expiration is not a time"),
     ];
     for (says, expected) in cases {
         let fake = start_with(says, NEW).await;
