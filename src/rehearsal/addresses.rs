@@ -5,18 +5,18 @@ use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::Shared;
 use super::problem::{Problem, ProblemType};
+use super::resolver::Resolver;
 
 /// All addresses of a host.
 pub(super) struct Addresses(Vec<IpAddr>);
 
 impl Addresses {
-    pub(super) async fn of(shared: &Shared, host: &str) -> Result<Self, Problem> {
+    pub(super) async fn of(resolver: &Resolver, host: &str) -> Result<Self, Problem> {
         if let Ok(address) = host.parse() {
             return Ok(Self(vec![address]));
         }
-        shared.options.resolver.addresses(host).await.map(Self).map_err(|error| {
+        resolver.addresses(host).await.map(Self).map_err(|error| {
             let detail = format!("looking up A and AAAA for {host}: {error}");
             Problem::new(ProblemType::Dns, detail)
         })

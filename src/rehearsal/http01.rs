@@ -81,7 +81,7 @@ async fn fetch(
     target: &Target,
     records: &mut Vec<Value>,
 ) -> Result<(IpAddr, Response<Incoming>), Problem> {
-    let addresses = Addresses::of(shared, target.host()).await?;
+    let addresses = Addresses::of(&shared.options.resolver, target.host()).await?;
     let mut failure = None;
     for address in addresses.tried() {
         records.push(json!({

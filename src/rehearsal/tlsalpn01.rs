@@ -1,6 +1,7 @@
 //! tls-alpn-01 (RFC 8737; of addresses RFC 8738), as public CAs do it: IPv6 first with one fallback to
 //! IPv4, the protocol agreed to, a certificate of its own for the one name, with the digest.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -53,7 +54,7 @@ async fn connect(
     records: &mut Vec<Value>,
 ) -> Result<(IpAddr, TlsStream<TcpStream>), Problem> {
     let port = shared.options.tlsalpn01_port;
-    let addresses = Addresses::of(shared, &attempt.host).await?;
+    let addresses = Addresses::of(&shared.options.resolver, &attempt.host).await?;
     let mut failure = None;
     for address in addresses.tried() {
         records.push(json!({
@@ -80,7 +81,7 @@ async fn handshake(attempt: &Attempt, server: SocketAddr) -> Result<TlsStream<Tc
     let stream = stream.map_err(|error| failed(ProblemType::Connection, &error))?;
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await;
     stream.map_err(|error| {
-        let is_of_tls = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
+        let is_of_tls = error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<rustls::Error>);
         let kind = if is_of_tls { ProblemType::Tls } else { ProblemType::Connection };
         failed(kind, &error)
     })

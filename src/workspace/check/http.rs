@@ -118,13 +118,11 @@ impl HttpCheck {
         let webroot = settings.http01_webroot.as_ref().filter(|_| !is_stateless);
         let put = webroot
             .map(|path| Presented::in_webroot(Path::new(path), &run.bounds(), &token, &answer));
-        let own = match put {
-            None if is_stateless => None,
-            Some(_) => None,
-            None => {
-                let listen = addresses_of(&run.http01_listen, settings).map_err(PortError::from);
-                Some(Served::start(listen, Answers::http, &token, &answer)?)
-            }
+        let own = if put.is_none() && !is_stateless {
+            let listen = addresses_of(&run.http01_listen, settings).map_err(PortError::from);
+            Some(Served::start(listen, Answers::http, &token, &answer)?)
+        } else {
+            None
         };
         let port = settings.check_port(run.http01_check_port);
         let options = CheckOptions { port, ..CheckOptions::default() };

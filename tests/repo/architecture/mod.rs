@@ -45,6 +45,7 @@ const CIRCLES: &[(&[&str], &str)] = &[(
         "src/rehearsal/order.rs",
         "src/rehearsal/route.rs",
         "src/rehearsal/server.rs",
+        "src/rehearsal/tlsalpn01.rs",
         "src/rehearsal/validate.rs",
         "src/rehearsal/world.rs",
     ],
