@@ -653,7 +653,7 @@ fn a_summary_fits_a_narrow_terminal_but_for_commands_and_paths() {
     let text = certificates(&[refused()], Extent::Summary, &scene).unwrap();
     let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 40).collect();
     assert_eq!(wide, ["  /var/lib/certctl/secrets/default/mail-tls"], "{text}");
-    assert!(text.contains("\n  certctl check dns api.example.com\n"), "{text}");
+    assert!(text.contains("\n    certctl check dns api.example.com\n"), "{text}");
 }
 
 #[test]
