@@ -267,7 +267,7 @@ fn was_cut_off(snapshot: &Snapshot, order: &Order) -> Option<&'static str> {
         return None;
     }
     let is_answered_here = |challenge: &&Challenge| {
-        challenge.is_failed() && snapshot.settings.is_answered_here(&challenge.spec.kind)
+        challenge.is_failed() && challenge.spec.kind.is_answered_here(&snapshot.settings)
     };
     let mut refused = order.challenges.iter().filter(is_answered_here);
     refused.find_map(|challenge| {

@@ -56,8 +56,8 @@ fn set(settings: &mut Settings, key: &str, text: &str) -> Result<(), &'static st
     let owned = || Some(text.to_owned());
     match key {
         SOLVER => {
-            let kind = ChallengeType::served(text);
-            settings.solver = Some(kind.ok_or(SERVED)?);
+            ChallengeType::served(text).ok_or(SERVED)?;
+            settings.solver = owned();
         }
         "http01" => {
             if text != "stateless" {

@@ -65,7 +65,7 @@ impl Reaction {
                 // Unread bytes would make the end a reset.
                 drop(stream.read(&mut [0; 4096]).await);
                 drop(stream.shutdown().await);
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
             Self::Silent => std::future::pending().await,
         }

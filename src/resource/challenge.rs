@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::validation_method::{Presence, Proves, ValidationMethod};
 use super::{
-    AuthorizationState, CheckReport, GoDuration, Identifier, Problem, Solver, SolverKind, Token,
-    TokenError,
+    ANNOTATION_PREFIX, AuthorizationState, CheckReport, GoDuration, Http01, Identifier, Problem,
+    SOLVER, Settings, Solver, SolverKind, Token, TokenError,
 };
 
 /// One challenge of an order.
@@ -412,6 +412,11 @@ impl ChallengeType {
         *self == Self::Http01
     }
 
+    /// Whether a listener of certctl answers it for a Certificate with these settings.
+    pub fn is_answered_here(&self, settings: &Settings) -> bool {
+        self.is_served() && !(self.is_over_http() && settings.is_answered_by_server())
+    }
+
     /// Whether its answer is given by a server of the run.
     pub fn is_served(&self) -> bool {
         self.method().is_some_and(|method| method.presence == Presence::Served)
@@ -427,6 +432,16 @@ impl ChallengeType {
         let proves =
             |kind: &Self| kind.method().is_some_and(|method| method.proves(identifier, wildcard));
         Self::SOLVED.into_iter().partition(proves)
+    }
+}
+
+impl Http01 {
+    /// The challenge type that this solver's own `certctl/solver` names.
+    fn own_type(&self) -> Option<ChallengeType> {
+        let [first, inner @ ..] = Self::ANNOTATIONS;
+        let annotations = inner.iter().try_fold(self.0.get(first)?, |at, name| at.get(name))?;
+        let word = annotations.get(format!("{ANNOTATION_PREFIX}{SOLVER}"))?.as_str()?;
+        ChallengeType::served(word)
     }
 }
 

@@ -6,10 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::secret_key_selector::SecretKeySelector;
-use super::{
-    ANNOTATION_PREFIX, Certificate, ChallengeType, Chosen, Dns01, DnsName, GoDuration, Identifier,
-    Metadata, Origin, SOLVER, Settings, host_of, lets_encrypt, pick_solver,
-};
+use super::{Dns01, DnsName, GoDuration, Metadata, Origin, Settings, host_of, lets_encrypt};
 
 /// A `cert-manager.io/v1` Issuer or ClusterIssuer of type acme, valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,19 +66,6 @@ impl Issuer {
             }
         }
         found
-    }
-
-    /// The solver for a name of a Certificate (without `*.`), among those whose type is offered.
-    pub fn solver_for(
-        &self,
-        certificate: &Certificate,
-        identifier: &Identifier,
-        wildcard: bool,
-        offered: &[ChallengeType],
-    ) -> Option<Chosen<'_>> {
-        let served = certificate.settings.solver.as_ref().or(self.settings.solver.as_ref());
-        let labels = &certificate.metadata.labels;
-        pick_solver(&self.acme.solvers, identifier, wildcard, labels, served, offered)
     }
 
     /// What to say of a server whose answer is none of an ACME directory.
@@ -247,14 +231,6 @@ impl Http01 {
     /// Where the annotations for one solver are, below `http01`: cert-manager adds them to its
     /// Ingress.
     pub const ANNOTATIONS: [&str; 4] = ["ingress", "ingressTemplate", "metadata", "annotations"];
-
-    /// The challenge type that this solver's own `certctl/solver` names.
-    pub fn own_type(&self) -> Option<ChallengeType> {
-        let [first, inner @ ..] = Self::ANNOTATIONS;
-        let annotations = inner.iter().try_fold(self.0.get(first)?, |at, name| at.get(name))?;
-        let word = annotations.get(format!("{ANNOTATION_PREFIX}{SOLVER}"))?.as_str()?;
-        ChallengeType::served(word)
-    }
 }
 
 /// `selector`: all non-empty parts must match.

@@ -2,13 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use super::{ChallengeType, DnsName, Identifier, Selector, Solver};
+use super::{Certificate, ChallengeType, DnsName, Identifier, Issuer, Selector, Solver};
 
 /// The solver for a name, and the challenge type that it answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chosen<'a> {
     pub solver: &'a Solver,
     pub kind: ChallengeType,
+}
+
+impl Issuer {
+    /// The solver for a name of a Certificate (without `*.`), among those whose type is offered.
+    pub fn solver_for(
+        &self,
+        certificate: &Certificate,
+        identifier: &Identifier,
+        wildcard: bool,
+        offered: &[ChallengeType],
+    ) -> Option<Chosen<'_>> {
+        let word = certificate.settings.solver.as_ref().or(self.settings.solver.as_ref());
+        let served = word.and_then(|word| ChallengeType::served(word));
+        let labels = &certificate.metadata.labels;
+        pick_solver(&self.acme.solvers, identifier, wildcard, labels, served.as_ref(), offered)
+    }
 }
 
 /// Picks the solver for `identifier` among those whose type the server offers. `served` is the type
@@ -139,6 +155,7 @@ mod tests {
 
     #[test]
     fn an_annotation_chooses_the_type_of_http01_solvers_and_their_own_comes_first() {
+        use ChallengeType::{Http01, TlsAlpn01};
         let identifier = Identifier::Dns("example.com".parse().unwrap());
         let own = |word: &str| {
             let text = format!(
@@ -148,7 +165,6 @@ mod tests {
             let kind = SolverKind::Http01(serde_json::from_str(&text).unwrap());
             Solver { kind, ..catch_all() }
         };
-        use ChallengeType::{Http01, TlsAlpn01};
         for (solver, served, kind) in [
             (catch_all(), None, Http01),
             (catch_all(), Some(TlsAlpn01), TlsAlpn01),
@@ -163,7 +179,7 @@ mod tests {
                     .map(|chosen| chosen.kind)
             };
             assert_eq!(pick(&[Http01, TlsAlpn01]), Some(kind.clone()), "{solvers:?}");
-            assert_eq!(pick(&[kind.clone()]), Some(kind));
+            assert_eq!(pick(std::slice::from_ref(&kind)), Some(kind));
             assert_eq!(pick(&[ChallengeType::Dns01]), None);
         }
     }

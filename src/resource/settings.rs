@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ChallengeType, DeployTarget};
+use super::DeployTarget;
 
 /// The `certctl/` annotations, one field each. On an Issuer they are the defaults of its
 /// Certificates; an empty list or `None` means "not set".
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Settings {
-    /// `certctl/solver`: the challenge type of `http01` solvers.
+    /// `certctl/solver`: the challenge type of `http01` solvers, one that a server answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub solver: Option<ChallengeType>,
+    pub solver: Option<String>,
     /// `certctl/http01: stateless`: a server outside answers any token, by the account's
     /// thumbprint.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -60,11 +60,6 @@ impl Settings {
     /// Whether a server of the operator answers HTTP-01 challenges, from a webroot or by itself.
     pub fn is_answered_by_server(&self) -> bool {
         self.http01_stateless || self.http01_webroot.is_some()
-    }
-
-    /// Whether challenges of a type are answered by a listener of certctl.
-    pub fn is_answered_here(&self, kind: &ChallengeType) -> bool {
-        kind.is_served() && !(kind.is_over_http() && self.is_answered_by_server())
     }
 
     /// The port at which an HTTP-01 challenge is looked up, where `usual` is that of the run.

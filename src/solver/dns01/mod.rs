@@ -106,8 +106,8 @@ fn without_faults(provider: &'static str, faults: Vec<Fault>) -> Result<(), Prov
 /// The names of all providers of this build, as in manifests: alphabetically, cert-manager's first.
 /// A webhook is none by itself.
 pub fn names() -> Vec<&'static str> {
-    let named = Dns01Provider::TABLES.iter().map(|(name, _)| *name);
-    let mut names: Vec<&str> = named.filter(|name| *name != webhook::http::NAME).collect();
+    let in_manifests = Dns01Provider::TABLES.iter().map(|(name, _)| *name);
+    let mut names: Vec<&str> = in_manifests.filter(|name| *name != webhook::http::NAME).collect();
     names.sort_unstable();
     names.extend(webhook_providers().iter().map(|provider| provider.name));
     names

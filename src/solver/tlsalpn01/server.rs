@@ -279,6 +279,9 @@ mod tests {
         }
     }
 
+    /// Server name, protocols, and what the client hears.
+    type Case<'a> = (&'a str, &'a [&'a [u8]], Result<(), AlertDescription>);
+
     #[tokio::test]
     async fn another_name_or_protocol_gets_an_alert_and_is_not_counted() {
         let stage = stage();
@@ -289,7 +292,7 @@ mod tests {
         let name = Err(AlertDescription::UnrecognisedName);
         let protocol = Err(AlertDescription::NoApplicationProtocol);
         let acme: &[&[u8]] = &[ACME_TLS];
-        let cases: [(&str, &[&[u8]], Result<(), AlertDescription>); 7] = [
+        let cases: [Case<'_>; 7] = [
             ("www.example.com", acme, Ok(())),
             ("example.com", acme, name),
             ("odd.example.com", acme, name),
