@@ -40,6 +40,7 @@ const VERBS: &[Row] = &[
     ("account show", "account", Some("account"), &[0, 1, 3]),
     ("account register", "account", Some("account"), &[0]),
     ("account update", "account", Some("account"), &[0]),
+    ("account thumbprint", "account", None, &[3]),
     ("account deactivate", "account", Some("account"), &[0, 1, 2, 3]),
     ("forget", "forget", Some("forget"), &[0, 1, 2, 3, 75]),
     ("timer print", "timer", None, &[0, 1, 2]),

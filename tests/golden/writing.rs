@@ -151,7 +151,9 @@ fn accounts_are_looked_at_and_given_up() {
     scene.configured(&[("web", &CertificateYaml::new("web"))]);
     for line in [
         "certctl account show",
+        "certctl account thumbprint",
         "certctl account register",
+        "certctl account thumbprint --for nginx | sed -E 's/[.][A-Za-z0-9_-]{43}/.<thumbprint>/'",
         "certctl account register",
         "certctl account show",
         "certctl account show -o json",

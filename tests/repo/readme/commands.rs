@@ -139,6 +139,7 @@ fn with_names<'w>(shell: Shell<'w>, world: &World) -> Shell<'w> {
     shell
         .with("issuer NAME", &"issuer internal")
         .with("http DNSNAME", &"http www.example.com")
+        .with("tls-alpn DNSNAME", &"tls-alpn www.example.com")
         .with("user NAME", &"user root")
         .with("NAME", &"web")
         .with("revoke FILE", &"revoke ./old.crt")

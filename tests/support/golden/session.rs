@@ -266,7 +266,7 @@ impl Session {
         let ca = ca.trim_start_matches("https://").split('/').next().unwrap().to_owned();
         let issuer = world.issuer().to_string();
         let bundle = issuer.split("caBundle: ").nth(1).and_then(|rest| rest.lines().next());
-        let port = world.port.number();
+        let (port, tls) = (world.port.number(), world.tls_port.number());
         let version = env!("CARGO_PKG_VERSION");
         let mut words: Vec<(String, String)> = vec![
             (folder, "<folder>".to_owned()),
@@ -275,7 +275,10 @@ impl Session {
             (world.dns.address().to_string(), "<dns>".to_owned()),
             (world.port.address().to_string(), "<http01>".to_owned()),
             (format!("\"{port}\""), "\"<http01 port>\"".to_owned()),
-            (format!(" {port} was checked"), " <http01 port> was checked".to_owned()),
+            (format!("checked port {port} "), "checked port <http01 port> ".to_owned()),
+            (format!("checked port {tls} "), "checked port <tls-alpn-01 port> ".to_owned()),
+            (format!("\"{tls}\""), "\"<tls-alpn-01 port>\"".to_owned()),
+            (format!(" {tls} (env"), " <tls-alpn-01 port> (env".to_owned()),
             (format!("on port {port} "), "on port <http01 port> ".to_owned()),
             (format!("check-port={port}"), "check-port=<http01 port>".to_owned()),
             (format!("example.test:{port}"), "example.test:<http01 port>".to_owned()),

@@ -213,7 +213,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "/metadata/annotations",
         r#"{"certctl/relaod": "nginx"}"#,
-        ": value must be one of 'certctl/http01-listen'",
+        ": value must be one of 'certctl/solver'",
     ),
     ("/kind", r#""Certifcate""#, "/kind: value must be one of 'Certificate'"),
     ("/kind", r#""key kinds""#, ": missing properties 'kind'"),
