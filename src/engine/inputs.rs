@@ -40,15 +40,22 @@ pub fn input_digest(
     issuer: &Issuer,
     secrets: &[Zeroizing<Vec<u8>>],
 ) -> String {
-    let chosen = names_of(certificate);
-    let chosen = chosen.iter().map(|name| solver_for(issuer, certificate, name));
-    let solvers = chosen.map(|chosen| chosen.map(|Chosen { solver, kind }| (solver, kind)));
+    let mut annotated = Vec::new();
+    let solver = |name: &Identifier| {
+        let Chosen { solver, kind } = solver_for(issuer, certificate, name)?;
+        if kind != solver.challenge_type(None) {
+            annotated.push((name.clone(), kind));
+        }
+        Some(solver)
+    };
+    let solvers = names_of(certificate).iter().map(solver).collect();
     let inputs = Inputs {
         spec: certificate.spec.requested(),
         server: &issuer.acme.server,
         profile: &issuer.acme.profile,
         eab: issuer.acme.external_account_binding.as_ref().map(|eab| eab.key_id.as_str()),
-        solvers: solvers.collect(),
+        solvers,
+        annotated,
         secrets: secrets.iter().map(|bytes| digest_of(bytes)).collect(),
     };
     digest_of(&serde_json::to_vec(&inputs).unwrap_or_default())
@@ -60,7 +67,10 @@ struct Inputs<'a> {
     server: &'a str,
     profile: &'a str,
     eab: Option<&'a str>,
-    solvers: Vec<Option<(&'a Solver, ChallengeType)>>,
+    solvers: Vec<Option<&'a Solver>>,
+    /// The names for which annotations choose the challenge type.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    annotated: Vec<(Identifier, ChallengeType)>,
     secrets: Vec<String>,
 }
 

@@ -59,6 +59,8 @@ fn version_prints_every_setting_with_its_origin() {
            hooks                              now (default)\n  \
            http01-listen                      [::]:80 (default)\n  \
            http01-check-port                  80 (default)\n  \
+           tlsalpn01-listen                   [::]:443 (default)\n  \
+           tlsalpn01-check-port               443 (default)\n  \
            resolver                           192.0.2.1, ::1 (config.toml:3)\n  \
            dns01-recursive-nameservers-only   false (default)\n  \
            cluster-resource-namespace         cert-manager (default)\n  \

@@ -65,7 +65,7 @@ fn a_forgotten_account_is_registered_again_whatever_was_asked_in_its_name() {
         assert!(world.state().tokens().is_empty(), "{kind:?}");
         let journal = world.state().path("certificates/default/web/events.jsonl");
         let journal = fs::read_to_string(journal).unwrap();
-        let said = journal.matches("does not know the account").count();
+        let said = journal.matches("no longer knows the account").count();
         assert_eq!(said, 1, "{kind:?}: {journal}");
         world.issue().says_nothing();
     }

@@ -101,9 +101,8 @@ fn two_certificates_of_one_secret_are_both_named_and_the_owner_keeps_it() {
         world.issue().ends_in(0);
         let path = world.write(&format!("config/{file}.yaml"), &second(other));
         let leaf = world.state().published("one");
-        let said = format!("and default/{other} have the same secretName `one-tls`");
-        let run =
-            world.issue().ends_in(3).says(&format!("Certificates default/{owner} (")).says(&said);
+        let said = format!("and {other} have the same secretName `one-tls`");
+        let run = world.issue().ends_in(3).says(&format!("Certificates {owner} (")).says(&said);
         assert!(run.stderr.contains(&format!("--> {}:", path.display())), "{}", run.stderr);
         assert_eq!((world.state().published("one"), world.ca.issued()), (leaf, 1));
         let status = world.run(&["status"]).stdout;

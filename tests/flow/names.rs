@@ -203,7 +203,7 @@ fn validate_puts_the_mistake_of_a_shared_secret_on_the_one_that_does_not_own_it(
     world.write("config/a.yaml", &second);
     let place = |at: &str| format!("{}:", world.path(&format!("config/{at}.yaml")).display());
     // Nothing is known of either: the first by name has it.
-    let run = world.run(&["validate"]).ends_in(3).says("which the state knows");
+    let run = world.run(&["validate"]).ends_in(3).says("the one that was issued first");
     assert!(run.stderr.contains(&format!("--> {}", place("web"))), "{}", run.stderr);
     assert!(!world.path("state").exists());
     fs::remove_file(world.path("config/a.yaml")).unwrap();

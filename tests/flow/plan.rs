@@ -331,9 +331,9 @@ fn a_key_that_rotation_policy_never_keeps_is_planned_as_issue_refuses_it() {
     let requests = world.ca.requests();
     let plan = world.run(&["plan"]).ends_in(3).stdout;
     assert!(plan.contains("web: blocked\n"), "{plan}");
-    assert!(plan.contains("spec.privateKey.rotationPolicy is Never"), "{plan}");
+    assert!(plan.contains("spec.privateKey.rotationPolicy Never forbids a new one"), "{plan}");
     assert!(!plan.contains("1 order"), "{plan}");
-    world.issue().ends_in(3).says("spec.privateKey.rotationPolicy is Never");
+    world.issue().ends_in(3).says("spec.privateKey.rotationPolicy Never forbids a new one");
     assert_eq!(world.ca.requests(), requests);
     // And after the run has recorded that it is due.
     let plan = world.run(&["plan"]).ends_in(3).stdout;

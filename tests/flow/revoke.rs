@@ -143,7 +143,7 @@ fn a_revocation_whose_answer_was_lost_is_not_a_failure_the_second_time() {
         .run(&["revoke", "web", "--yes"])
         .ends_in(0)
         .says("the pending revocation is for the earlier serial")
-        .says("revoked (unspecified)");
+        .says("was already revoked");
     assert_eq!((world.ca.revoked(), world.state().published("web")), (1, live));
 }
 
@@ -156,7 +156,7 @@ fn a_revocation_that_is_asked_for_again_keeps_its_reason() {
     world
         .run(&["revoke", "web", "--reason", "keyCompromise", "--yes"])
         .ends_in(4)
-        .says("NOT REVOKED");
+        .says("is not revoked yet");
     world.run(&["revoke", "web", "--now", "--yes"]).says("revoked (keyCompromise)");
     let key_compromise = 1;
     assert_eq!(world.ca.revoked_serials()[0].1, key_compromise);
@@ -294,7 +294,7 @@ fn what_is_not_deployed_yet_is_not_revoked() {
     world.write_program("config/hooks.d/install", "exit 1");
     let run = world.run(&["revoke", "web", "--yes"]).ends_in(6);
     // What matters of a key that has leaked comes first, and each command is a line to copy.
-    let not_revoked = run.stderr.find("NOT REVOKED yet: web: serial ");
+    let not_revoked = run.stderr.find("warning: web: serial ");
     assert!(
         not_revoked.is_some() && not_revoked < run.stderr.find("error: web: "),
         "{}",
@@ -469,7 +469,11 @@ fn what_was_revoked_by_its_file_never_goes_live_again() {
         let world = renewed();
         let live = world.state().published("web");
         let revoke = ["revoke", "./tls.crt", "--reason", reason, "--yes"];
-        world.run(&revoke).ends_in(0).says("web: ").says("it was revision 1; certctl does not");
+        world
+            .run(&revoke)
+            .ends_in(0)
+            .says("web: ")
+            .says("it was revision 1; certctl will not use it again");
         world.run(&["rollback", "web"]).ends_in(3).says("revision 1: ").says(why);
         assert_eq!(world.state().published("web"), live);
         world.issue().says_nothing();
@@ -639,7 +643,7 @@ fn a_revoked_pair_of_the_manifests_is_not_published() {
 fn what_cannot_be_revoked_is_said_before_anything_is_done() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     for (words, code, said) in [
-        (vec!["revoke", "web", "--yes"], 3, "nothing is issued"),
+        (vec!["revoke", "web", "--yes"], 3, "there is no certificate to revoke"),
         (vec!["revoke", "other", "--yes"], 3, "other"),
         (vec!["revoke", "web", "--reason", "bored", "--yes"], 2, "keyCompromise"),
         (vec!["revoke", "./none.pem", "--yes"], 2, "none.pem"),

@@ -71,7 +71,7 @@ fn the_revision_before_is_live_again_until_it_is_renewed() {
 
     // There is no earlier revision, and the message names the way forward.
     world.run(&["rollback", "web"]).ends_in(3).says("certctl rollback web --to 2");
-    world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("already live");
+    world.run(&["rollback", "web", "--to", "1", "--exit-code"]).ends_in(0).says("already in use");
     world.run(&["rollback", "web", "--to", "2", "--exit-code"]).ends_in(10);
     assert_eq!(world.state().published("web"), second);
     assert_eq!(world.state().record("web").rollback, None);

@@ -342,7 +342,7 @@ fn a_second_loop_on_one_state_is_told_of_the_first_once() {
     });
     kill_process(Pid::from_child(&second), Signal::TERM).unwrap();
     let run = finish(second).ends_in(0);
-    let said = format!("warning: another certctl run (process {process}) works on ");
+    let said = format!("warning: another certctl run (process {process}) also uses ");
     assert_eq!(run.stderr.matches(&said).count(), 1, "{}", run.stderr);
     let run = first.end();
     assert!(!run.stderr.contains("another certctl run"), "{}", run.stderr);

@@ -200,7 +200,7 @@ fn a_run_that_stays_for_the_answers_of_another_says_so() {
     until("it says why it stays", || {
         said().contains("answering the CA for another certctl run on the same port")
     });
-    assert!(said().contains("s at most\n") && world.ca.issued() == 1, "{}", said());
+    assert!(said().contains(", for up to ") && world.ca.issued() == 1, "{}", said());
     world.dns.set("web.example.test", vec!["127.0.0.1".parse().unwrap()]);
     finish(waiting).ends_in(0);
     finish(staying).ends_in(0);

@@ -35,7 +35,7 @@ fn an_object_of_another_kind_is_skipped_in_words() {
     let world = World::prepared(&[CertificateYaml::new("web")]);
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: notes}\n";
     world.write("config/other.yaml", other);
-    let said = "other.yaml:3: skipped: ConfigMap notes:  not a kind that certctl reads";
+    let said = "other.yaml:3: skipped: ConfigMap notes: not a kind that certctl reads";
     world.run(&["validate", "-v"]).ends_in(0).says(said);
 }
 

@@ -152,7 +152,7 @@ fn two_certificates_write_into_one_folder() {
         world.run(&[&words[..], &["--output-dir", &out, "--into", &config]].concat())
     };
     create("one").ends_in(0);
-    let said = format!("have the same certctl/output-dir {out}: only one of them can write to it");
+    let said = format!("have the same certctl/output-dir {out}; only one of them can write to it");
     create("another").ends_in(3).says(&said).says("; nothing was written");
     assert!(!world.path("config/certificate-another.yaml").exists());
 }

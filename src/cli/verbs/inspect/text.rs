@@ -249,7 +249,9 @@ fn matches_name(host: &HostMatch) -> String {
     }
     let text = format!("no: {} is not in this certificate", escape(&host.name));
     match &host.expected_certificate {
-        Some(expected) => format!("{text}, but in the certificate of {}", escape(expected)),
+        Some(expected) => {
+            format!("{text}, but in the certificate of {}", escape(short_form(expected)))
+        }
         None => text,
     }
 }
