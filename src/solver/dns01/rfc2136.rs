@@ -185,10 +185,7 @@ fn key(rfc2136: &Rfc2136, context: &Context<'_>) -> Result<Option<Key>, Provider
     let secret = STANDARD.decode(text.as_bytes()).map_err(|_| ProviderError::Credential {
         provider: PROVIDER,
         field: SECRET,
-        reason: format!(
-            "secret {}, key {}: this is not base64",
-            selector.name, selector.key
-        ),
+        reason: format!("secret {}, key {}: this is not base64", selector.name, selector.key),
     })?;
     Ok(Some(Key::new(&name(key_name)?, algorithm, Zeroizing::new(secret))))
 }

@@ -45,8 +45,8 @@ fn mistakes() -> Vec<Mistake<'static>> {
 const FIRST: &str = include_str!("../../../examples/web.yaml");
 
 const OWNED: &str = "it belongs to shop; give web another";
-const UNKNOWN_OWNER: &str = "it belongs to the one that was issued first, which the state \
-                             knows, else to default/shop; give the other a";
+const UNKNOWN_OWNER: &str = "it belongs to the one that was issued first, or else to shop; give \
+                             the other one another";
 
 /// Runs the binary in a fresh folder.
 fn alone(folder: &Path, words: &[&str]) -> Run {
