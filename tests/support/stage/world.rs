@@ -18,7 +18,7 @@ use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFailure, CaFault, Cause, ChallengeSpec, ChallengeType,
     CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
-    Order, Outlook, Phase, PublicKeyDigest, Verdict, annotations_of,
+    Order, Outlook, Phase, PublicKeyDigest, RevocationAnswer, Verdict, annotations_of,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -312,7 +312,7 @@ impl World {
             Effect::DeactivateAccount { .. } => ca.deactivate(&digest),
             Effect::Revoke { fingerprint, .. } => {
                 ca.revoked.insert(fingerprint.clone());
-                Ok(Outcome::Done)
+                Ok(Outcome::Revoked(RevocationAnswer::Revoked))
             }
             Effect::CreateOrder { account: url, identifiers, replaces, .. } => {
                 assert_eq!(Some(url), account.unwrap().url.as_ref());
