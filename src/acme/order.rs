@@ -88,10 +88,9 @@ pub(super) fn read(answer: &Answer, url: &str) -> Result<OrderView, AcmeError> {
     let most = MOST_AUTHORIZATIONS.max(identifiers.len().saturating_mul(2));
     if authorizations.len() > most {
         let count = authorizations.len();
-        return Err(answer.malformed(format!(
-            "the order has {count} authorizations, more than \
-            {most}"
-        )));
+        return Err(
+            answer.malformed(format!("the order has {count} authorizations, more than {most}"))
+        );
     }
     Ok(OrderView {
         url: url.to_owned(),

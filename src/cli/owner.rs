@@ -12,6 +12,7 @@ use crate::cli::environment::Source;
 use crate::cli::global::HookTime;
 use crate::cli::{CliError, Directory, ExitCode, Level, Shell, escape};
 use crate::host::rights::group_name;
+use crate::resource::ValidationMethod;
 use crate::solver::listener::{listener_addresses, remember_holders};
 
 /// Makes this process of root one of the owner of the state. Without effect for other
@@ -42,8 +43,9 @@ pub(super) fn become_owner(shell: &mut Shell) -> Result<(), CliError> {
 pub(super) fn remember_ports(shell: &Shell) {
     if shell.environment.is_root() {
         let global = &shell.global;
-        let mut addresses = listener_addresses(&global.http01_listen, 80);
-        addresses.extend(listener_addresses(&global.tlsalpn01_listen, 443));
+        let mut addresses = listener_addresses(&global.http01_listen, &ValidationMethod::HTTP01);
+        let tls_alpn01 = &ValidationMethod::TLS_ALPN01;
+        addresses.extend(listener_addresses(&global.tlsalpn01_listen, tls_alpn01));
         remember_holders(addresses);
     }
 }

@@ -308,7 +308,7 @@ pub fn absorb(
     }
 }
 
-/// What a new key means where servers answer any token with its thumbprint.
+/// The consequence of a new key where servers answer any token with its thumbprint.
 fn new_thumbprint(snapshot: &Snapshot) -> String {
     if !snapshot.settings.http01_stateless {
         return String::new();

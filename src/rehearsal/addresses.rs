@@ -22,19 +22,19 @@ impl Addresses {
         })
     }
 
-    /// Those that are tried, at most two.
+    /// The addresses to try, at most two.
     pub(super) fn tried(&self) -> impl Iterator<Item = IpAddr> {
         let six = self.0.iter().find(|address| address.is_ipv6());
         let four = self.0.iter().find(|address| address.is_ipv4());
         [six, four].into_iter().flatten().copied()
     }
 
-    /// As a `validationRecord` has them.
+    /// The form in a `validationRecord`.
     pub(super) fn to_json(&self) -> Value {
         self.0.iter().map(IpAddr::to_string).collect()
     }
 
-    /// There are none to be tried.
+    /// The problem of a name without addresses.
     pub(super) fn missing(host: &str) -> Problem {
         let detail = format!("no valid A or AAAA records found for {host}");
         Problem::new(ProblemType::Dns, detail)

@@ -309,11 +309,7 @@ fn port_options(
         .map(TcpListener::try_clone)
         .collect::<Result<_, _>>()
         .map_err(|source| ListenError::Inherited { source })?;
-    let listen = if inherited.is_empty() {
-        listener_addresses(listen, method.port.unwrap_or_default())
-    } else {
-        Vec::new()
-    };
+    let listen = if inherited.is_empty() { listener_addresses(listen, method) } else { Vec::new() };
     Ok(PortOptions { listen, inherited, check })
 }
 

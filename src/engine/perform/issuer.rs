@@ -79,8 +79,7 @@ impl<'a> IssuerAccess<'a> {
         let hmac_key = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| {
             error::precondition(format!(
                 "the secret \"{}\", key \"{}\" is not an HMAC key in base64url (letters, digits, \
-                 - and _, \
-                 without spaces and =): {}; copy it again from the CA, together with the key ID",
+                 - and _, without spaces and =): {}; copy it again from the CA, together with the key ID",
                 eab.key_secret_ref.name,
                 eab.key_secret_ref.key,
                 not_base64url(text)

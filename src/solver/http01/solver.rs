@@ -9,8 +9,7 @@ use super::stateless::{self, thumbprint_of};
 use super::{Webroot, check_webroot};
 use crate::probe::{CheckOptions, Resolver, check_http01, explained_by_host};
 use crate::resource::{
-    Cause, ChallengeSpec, Http01Report, Obstacle, Outlook, Settings, Token, ValidationMethod,
-    Verdict,
+    Cause, ChallengeSpec, Http01Report, Obstacle, Outlook, Settings, ValidationMethod, Verdict,
 };
 use crate::solver::listener::{Answers, Holder};
 use crate::solver::served::{PortOptions, Served, local, shared_with_a_stopped_run};
@@ -69,7 +68,7 @@ impl Http01Solver<'_> {
     }
 
     pub(in crate::solver) fn present(&self, challenge: &ChallengeSpec) -> Result<(), Cause> {
-        let (token, key) = (token_of(challenge)?, &challenge.key);
+        let (token, key) = (challenge.answer_name().map_err(local)?, &challenge.key);
         match self.way() {
             Way::Stateless => Ok(()),
             Way::Webroot(path) => {
@@ -110,13 +109,13 @@ impl Http01Solver<'_> {
             }
             Way::Webroot(_) => {}
         }
-        let token = token_of(challenge)?;
+        let token = challenge.answer_name().map_err(local)?;
         let report = check_http01(resolver, identifier, &token, key, options).await;
         Ok(explained_by_host(report, self.settings, port))
     }
 
     pub(in crate::solver) async fn clean_up(&self, challenge: &ChallengeSpec) -> Result<(), Cause> {
-        let token = token_of(challenge)?;
+        let token = challenge.answer_name().map_err(local)?;
         self.served.tokens.remove(&token).map_err(local)?;
         if let Way::Webroot(path) = self.way() {
             let webroot = Webroot::open(path, self.bounds).map_err(local)?;
@@ -137,8 +136,4 @@ fn not_made(challenge: &ChallengeSpec, stopped: &Holder) -> Http01Report {
         outlook: Outlook::Open,
         verdict: Verdict::Failed { reason: shared_with_a_stopped_run(stopped) },
     }
-}
-
-fn token_of(challenge: &ChallengeSpec) -> Result<Token, Cause> {
-    challenge.token.parse().map_err(local)
 }

@@ -27,6 +27,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
+use crate::resource::ValidationMethod;
 pub use answers::Answers;
 use connections::{Connections, MAX_CONNECTIONS};
 pub use folder::{FolderError, PresentedToken, TokenFolder};
@@ -34,9 +35,10 @@ pub use hits::{Hit, Hits};
 pub use holder::{Holder, answers_for, remember_holders};
 pub use socket::{Inherited, ListenError};
 
-/// The addresses to listen on: those that are given, or this port of all of this host.
-pub fn listener_addresses(given: &[SocketAddr], port: u16) -> Vec<SocketAddr> {
+/// The addresses to listen on: those that are given, or the method's port of all of this host.
+pub fn listener_addresses(given: &[SocketAddr], method: &ValidationMethod) -> Vec<SocketAddr> {
     if given.is_empty() {
+        let port = method.port.unwrap_or_default();
         return vec![SocketAddr::from((Ipv6Addr::UNSPECIFIED, port))];
     }
     given.to_vec()

@@ -4,7 +4,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 
 use thiserror::Error;
 
-use crate::resource::Settings;
+use crate::resource::{Settings, ValidationMethod};
 use crate::solver::listener::{Holder, ListenError, Listener, listener_addresses};
 
 /// The addresses of a run's listener, as they are now.
@@ -64,7 +64,11 @@ pub(super) fn addresses_of(
     let address = |text: &String| text.parse().map_err(|_| BadAddress(text.clone()));
     let named: Vec<SocketAddr> =
         settings.http01_listen.iter().map(address).collect::<Result<_, _>>()?;
-    Ok(if named.is_empty() { listener_addresses(default, 80) } else { named })
+    Ok(if named.is_empty() {
+        listener_addresses(default, &ValidationMethod::HTTP01)
+    } else {
+        named
+    })
 }
 
 /// What has the port of this host on which a web server is to serve a webroot.

@@ -37,8 +37,7 @@ impl TlsAlpnCheck {
         let resolver = run.resolver(BTreeMap::new()).await;
         let identifier = Identifier::Dns(name.clone());
         let key_authorization = format!("{}.check", made_up_token()?);
-        let usual = ValidationMethod::TLS_ALPN01.port.unwrap_or_default();
-        let listen = listener_addresses(&run.tlsalpn01_listen, usual);
+        let listen = listener_addresses(&run.tlsalpn01_listen, &ValidationMethod::TLS_ALPN01);
         let own = Served::start(
             Ok(listen.clone()),
             Answers::tls,

@@ -1,4 +1,4 @@
-//! One finding about many objects is one, with their names.
+//! Findings with the same fact, told once with the names of their objects.
 
 use crate::cli::names;
 use crate::resource::Finding;

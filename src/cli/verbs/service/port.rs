@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::cli::Shell;
 use crate::cli::verbs::doctor::Use;
 use crate::engine::ports::{Clock as _, SystemClock};
+use crate::resource::ValidationMethod;
 use crate::solver::listener::{Answers, Hits, Listener, TokenFolder, listener_addresses};
 use crate::store::{OpenMode, StateDirectory};
 use crate::workspace::{Request, Workspace};
@@ -41,7 +42,7 @@ impl Port {
         shell: &Shell,
     ) -> Result<Option<Listener>, Box<dyn std::error::Error>> {
         let settings = shell.settings()?;
-        let addresses = listener_addresses(&settings.http01_listen, 80);
+        let addresses = listener_addresses(&settings.http01_listen, &ValidationMethod::HTTP01);
         let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite)?;
         let written = state.index_written();
         let is_needed = match (self.needed, written) {
