@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::CliError;
 use crate::report::Report;
 use crate::resource::{NamespacedName, RevocationReason};
-use crate::store::{Records, StateDirectory};
+use crate::store::{Records, StateDirectory, Store};
 
 /// Results of a run.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -89,7 +89,7 @@ impl Results {
         reports: &[Report],
     ) -> Result<(), CliError> {
         for report in reports {
-            let record = Records::new(state).certificate(&report.key()).await?;
+            let record = Records::new(state.documents()).certificate(&report.key()).await?;
             let record = record.map(|stored| stored.value);
             let live = record.as_ref().filter(|record| record.status.revision.is_some());
             let secret = live.map(|r| NamespacedName::new(&report.namespace, &r.secret_name));

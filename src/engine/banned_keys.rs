@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::ports::{Lock, Store, StoreError};
+use super::ports::{Documents, Lock, Store, StoreError};
 use crate::resource::BannedKey;
 use crate::store::Records;
 
@@ -13,8 +13,8 @@ pub async fn ban<S: Store>(
     key: BannedKey,
     lock_timeout: SignedDuration,
 ) -> Result<(), StoreError> {
-    let _lease = store.lock(&Lock::Scheduler, lock_timeout).await?;
-    let records = Records::new(store);
+    let _lease = store.documents().lease(&Lock::Scheduler, lock_timeout).await?;
+    let records = Records::new(store.documents());
     let stored = records.banned_keys().await?;
     let (mut banned, revision) =
         stored.map_or_else(Default::default, |stored| (stored.value, Some(stored.revision)));

@@ -9,7 +9,7 @@
 use jiff::SignedDuration;
 
 use super::inputs::digest_of;
-use super::ports::{Clock, Lock, Store, StoreError};
+use super::ports::{Clock, Documents, LeaseOf, Lock, Store, StoreError};
 use crate::controller::OthersOrder;
 
 /// An order that no other certificate works on until this is dropped.
@@ -22,9 +22,9 @@ pub(super) struct Claim<L> {
 pub(super) async fn claim<S: Store>(
     store: &S,
     url: &str,
-) -> Result<Option<Claim<S::Lease>>, StoreError> {
+) -> Result<Option<Claim<LeaseOf<S>>>, StoreError> {
     let lock = Lock::Order(digest_of(url.as_bytes()));
-    match store.lock(&lock, SignedDuration::ZERO).await {
+    match store.documents().lease(&lock, SignedDuration::ZERO).await {
         Ok(lease) => Ok(Some(Claim { url: url.to_owned(), _lease: lease })),
         Err(StoreError::Locked { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -36,7 +36,7 @@ pub(super) async fn claim_when_free<C: Clock, S: Store>(
     clock: &C,
     store: &S,
     order: Option<&OthersOrder>,
-) -> Result<Claim<S::Lease>, StoreError> {
+) -> Result<Claim<LeaseOf<S>>, StoreError> {
     let Some(OthersOrder::Held { url }) = order else { return std::future::pending().await };
     loop {
         if let Some(claim) = claim(store, url).await? {

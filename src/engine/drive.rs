@@ -20,7 +20,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::ending::{Ended, Ending, Evidence};
 use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
 use super::hooks::Hooks;
-use super::ports::{self, Clock, Lock, Observer, Performer, Store, StoreError};
+use super::ports::{
+    self, Clock, Documents, LeaseOf, LiveFiles, Lock, Observer, Performer, Store, StoreError,
+};
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
 use super::session::Session;
@@ -155,12 +157,12 @@ async fn lock_or_queue<C: Clock, S: Store, P: Performer, O: Observer>(
     engine: &Engine<'_, C, S, P, O>,
     task: &Task,
     lock: &Lock,
-) -> Result<S::Lease, StoreError> {
+) -> Result<LeaseOf<S>, StoreError> {
     let at_most = engine.options.lock_timeout;
-    match engine.store.lock(lock, SignedDuration::ZERO).await {
+    match engine.store.documents().lease(lock, SignedDuration::ZERO).await {
         Err(StoreError::Locked { holder, .. }) if at_most.is_positive() => {
             engine.observer.queues(&task.certificate.metadata.key(), &holder, at_most);
-            engine.store.lock(lock, at_most).await
+            engine.store.documents().lease(lock, at_most).await
         }
         done @ (Ok(_) | Err(_)) => done,
     }
@@ -244,7 +246,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Goal::Revoke(Some(request)) => {
                 let secret = self.session.snapshot.certificate.secret_key();
-                let files = self.engine.store.published(&secret).await?;
+                let files = self.engine.store.live_files().published(&secret).await?;
                 let certificate = files.as_ref().and_then(gather::leaf_pem);
                 let request = RevocationRequest { certificate, ..request.clone() };
                 self.session.snapshot.run.request = Some(UserRequest::Revoke(request));
@@ -415,7 +417,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn account_or_stop(
         &mut self,
         pass: Pass,
-    ) -> Result<Result<Option<AccountTurn<S::Lease>>, i32>, StoreError> {
+    ) -> Result<Result<Option<AccountTurn<LeaseOf<S>>>, i32>, StoreError> {
         self.flush(&[]).await?;
         let shutdown = self.engine.shutdown.clone();
         tokio::select! {

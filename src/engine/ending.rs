@@ -9,7 +9,7 @@ use crate::resource::{
     Challenge, ChallengeSpec, Failure, FailureClass, Identifier, LeafFacts, NamespacedName, Order,
     OrderState, RevokedCertificate,
 };
-use crate::store::port::DamageCourse;
+use crate::store::DamageCourse;
 
 /// One certificate, and its ending.
 #[derive(Clone, Debug, PartialEq)]

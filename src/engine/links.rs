@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::gather::{present, published_pair, with_metadata};
 use super::inputs::digest_of;
-use super::ports::{LiveSet, SecretSet, Store, StoreError};
+use super::ports::{LiveFiles, LiveSet, SecretSet, Store, StoreError};
 use crate::controller::links;
 use crate::pki;
 use crate::resource::{
@@ -15,7 +15,7 @@ use crate::resource::{
 use crate::store::Output;
 
 /// The files of a Secret.
-pub struct LiveFiles {
+pub struct SeenFiles {
     /// The live ones, or those that a repair would make live; `None` when there are none.
     pub files: Option<SecretFiles>,
     /// What is in their `metadata.json`.
@@ -34,14 +34,14 @@ pub async fn live_files<S: Store>(
     secret: &NamespacedName,
     record: Option<&CertificateRecord>,
     request: Option<&CertificateRequest>,
-) -> Result<LiveFiles, StoreError> {
-    let (found, live) = store.live(secret).await?;
+) -> Result<SeenFiles, StoreError> {
+    let (found, live) = store.live_files().live(secret).await?;
     let has_live = matches!(found.data, DataLink::Set(_));
-    let mut sets = if has_live { Vec::new() } else { store.sets(secret).await? };
+    let mut sets = if has_live { Vec::new() } else { store.live_files().sets(secret).await? };
     let is_lost = !sets.is_empty();
     let stored: Vec<StoredPair> = sets.iter().map(decoded).collect();
     let folder = match found.data {
-        DataLink::Folder => store.published(secret).await.ok().flatten(),
+        DataLink::Folder => store.live_files().published(secret).await.ok().flatten(),
         DataLink::Set(_) | DataLink::Missing => None,
     };
     let folder = folder.as_ref().map(published_pair);
@@ -54,7 +54,7 @@ pub async fn live_files<S: Store>(
     if let Some(at) = sets.iter().position(|set| Some(&*set.name) == chosen && set.files.is_ok()) {
         let files = sets.swap_remove(at).files.ok();
         let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
-        return Ok(LiveFiles { files, metadata, repair, is_lost });
+        return Ok(SeenFiles { files, metadata, repair, is_lost });
     }
     let is_unreadable = |set: &SecretSet| Some(set.revision) == revision && set.files.is_err();
     if repair.is_none()
@@ -68,7 +68,7 @@ pub async fn live_files<S: Store>(
     let (mut files, mut metadata) = if let Some(LiveSet { files, metadata }) = live {
         (Some(files), metadata)
     } else {
-        let files = store.published(secret).await?;
+        let files = store.live_files().published(secret).await?;
         // The store returns no set with unreadable metadata.
         let metadata = files.as_ref().and_then(SecretMetadata::of).and_then(Result::ok);
         (files, metadata)
@@ -78,7 +78,7 @@ pub async fn live_files<S: Store>(
         && let Some(what) = published.damage(files.as_ref())
     {
         if has_live {
-            sets = store.sets(secret).await?;
+            sets = store.live_files().sets(secret).await?;
         }
         let copies = sets.into_iter().filter_map(|set| set.files.ok());
         let copies: Vec<SecretFiles> = copies.chain(outputs(record)).collect();
@@ -92,7 +92,7 @@ pub async fn live_files<S: Store>(
             None => published.hide_damaged_chain(&mut files),
         }
     }
-    Ok(LiveFiles { files, metadata, repair, is_lost })
+    Ok(SeenFiles { files, metadata, repair, is_lost })
 }
 
 /// A set, decoded.

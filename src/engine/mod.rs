@@ -44,7 +44,7 @@ pub use ending::{Ended, Ending, Evidence, Issued, PendingOn, Undeployed};
 pub use gather::published_pair;
 pub use goal::{AccountRequest, Goal};
 pub use hooks::{Hooks, HooksDir, examples, missing_hook, programs_in, similar_hook};
-pub use links::{LiveFiles, live_files};
+pub use links::{SeenFiles, live_files};
 pub use notice::is_recent;
 pub use perform::{
     Dns01Options, Environment, IssuerAccess, ProviderAccess, RefusedProfiles, StandIn, World,

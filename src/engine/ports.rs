@@ -17,9 +17,9 @@ use crate::resource::{
     ChallengeSpec, ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate,
 };
 
-pub use crate::store::port::{
-    DamageCourse, Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
-    WrongEntry,
+pub use crate::store::{
+    Cache, Collection, DamageCourse, Documents, HookTurn, HostRecord, Key, Lease, LeaseOf,
+    LiveFiles, LiveSet, Lock, Log, Page, SecretSet, Store, StoreError, Stored, Version, WrongEntry,
 };
 
 /// The source of the time.

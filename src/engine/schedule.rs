@@ -14,7 +14,7 @@ use std::rc::Rc;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, Notify};
 
-use super::ports::{Clock, Lock, Store, StoreError};
+use super::ports::{Clock, Documents, LeaseOf, Lock, Store, StoreError};
 use super::run::Options;
 use crate::controller::scheduler::{crowd, grant, turn, turns_over};
 use crate::controller::{Grant, Slot, Snapshot};
@@ -40,7 +40,7 @@ pub(crate) struct Schedule<'a, C, S: Store> {
     lock_timeout: SignedDuration,
     state: RefCell<State>,
     /// This run's number and its lock, once it has a challenge. Every writer has it.
-    life: Mutex<Option<(u32, S::Lease)>>,
+    life: Mutex<Option<(u32, LeaseOf<S>)>>,
 }
 
 #[derive(Debug, Default)]
@@ -304,12 +304,12 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     async fn write(&self, asking: Option<&NamespacedName>) -> Result<(), StoreError> {
         let mut life = self.life.lock().await;
         let begun = self.clock.now();
-        let _lease = self.store.lock(&Lock::Scheduler, self.lock_timeout).await?;
+        let _lease = self.store.documents().lease(&Lock::Scheduler, self.lock_timeout).await?;
         if life.is_none() {
             *life = Some(self.begin().await?);
         }
         let Some((number, _)) = &*life else { return Ok(()) };
-        let records = Records::new(self.store);
+        let records = Records::new(self.store.documents());
         let stored = match records.queue().await {
             Ok(stored) => stored,
             // Each live run writes its own entries again.
@@ -349,10 +349,10 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     }
 
     /// Takes the smallest number that no other run has.
-    async fn begin(&self) -> Result<(u32, S::Lease), StoreError> {
+    async fn begin(&self) -> Result<(u32, LeaseOf<S>), StoreError> {
         let mut number = 0;
         loop {
-            match self.store.lock(&Lock::Run(number), SignedDuration::ZERO).await {
+            match self.store.documents().lease(&Lock::Run(number), SignedDuration::ZERO).await {
                 Ok(lease) => return Ok((number, lease)),
                 Err(error @ StoreError::Locked { .. }) if number == u32::MAX => return Err(error),
                 Err(StoreError::Locked { .. }) => number += 1,
@@ -362,7 +362,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     }
 
     async fn is_gone(&self, run: u32) -> Result<bool, StoreError> {
-        match self.store.lock(&Lock::Run(run), SignedDuration::ZERO).await {
+        match self.store.documents().lease(&Lock::Run(run), SignedDuration::ZERO).await {
             Ok(_) => Ok(true),
             Err(StoreError::Locked { .. }) => Ok(false),
             Err(error) => Err(error),

@@ -14,7 +14,7 @@ use super::banned_keys::ban;
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::lost_output::lost_output;
-use super::ports::{Etag, Key, Store, StoreError};
+use super::ports::{Documents, Key, LiveFiles, Store, StoreError, Version};
 use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::lost_record::Traces;
@@ -35,7 +35,7 @@ pub(crate) struct Session<'a, S: Store> {
     pub(crate) name: NamespacedName,
     /// It is large, and moved often.
     pub(crate) snapshot: Box<Snapshot>,
-    stored: HashMap<Key, Etag>,
+    stored: HashMap<Key, Version>,
     /// The orders as they are on disk, by revision and number.
     stored_orders: HashMap<(u32, u32), Versioned<Order>>,
     /// The readable requests, but for the current and the next one.
@@ -94,7 +94,7 @@ impl<'a, S: Store> Session<'a, S> {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let name = task.certificate.metadata.key();
-        let records = Records::new(store);
+        let records = Records::new(store.documents());
         let mut stored = HashMap::new();
         let stored_record = records.certificate(&name).await?.map(|found| {
             stored.insert(Key::Certificate(name.clone()), found.revision);
@@ -111,12 +111,12 @@ impl<'a, S: Store> Session<'a, S> {
         let known =
             (stored_record.is_some() || record.status.revision.is_some()).then_some(&record);
         let live = links::live_files(store, &secret, known, current_request.as_ref()).await?;
-        let links::LiveFiles { files, metadata, repair, is_lost } = live;
-        let has_temporaries = store.has_temporaries(&name, &secret)?;
+        let links::SeenFiles { files, metadata, repair, is_lost } = live;
+        let has_temporaries = store.live_files().has_temporaries(&name, &secret)?;
         let settings = task.settings();
         let goes_back = matches!(task.goal, Goal::RollBack(_))
             || record.rollback.as_ref().is_some_and(Rollback::is_owed);
-        let sets = if goes_back { store.sets(&secret).await? } else { Vec::new() };
+        let sets = if goes_back { store.live_files().sets(&secret).await? } else { Vec::new() };
         let deployed = files.as_ref().filter(|_| !settings.deploy_targets().is_empty());
         let files_digest = deployed.map(gather::files_digest);
         let published = deployed.zip(files_digest.as_deref());
@@ -216,8 +216,8 @@ impl<'a, S: Store> Session<'a, S> {
         Seen { snapshot, requests, orders }
     }
 
-    fn records(&self) -> Records<'a, S> {
-        Records::in_steps(self.store)
+    fn records(&self) -> Records<'a, S::Documents> {
+        Records::new(self.store.documents())
     }
 
     /// The name under which the account of this certificate's issuer is stored.
@@ -306,7 +306,7 @@ impl<'a, S: Store> Session<'a, S> {
     pub(crate) fn remove_temporaries(&mut self) -> Result<(), StoreError> {
         if std::mem::take(&mut self.has_temporaries) {
             let secret = self.snapshot.certificate.secret_key();
-            self.store.remove_temporaries(&self.name, &secret)?;
+            self.store.live_files().remove_temporaries(&self.name, &secret)?;
         }
         Ok(())
     }
@@ -374,12 +374,12 @@ impl<'a, S: Store> Session<'a, S> {
             self.write(change).await?;
         }
         if self.unsynced >= relied_on(before) {
-            self.store.sync(&self.name).await?;
+            self.store.documents().sync(&Key::Certificate(self.name.clone())).await?;
             self.unsynced = Unsynced::Nothing;
         }
         let events = std::mem::take(&mut self.events);
         if !events.is_empty() {
-            self.store.journal(&self.name, &events).await?;
+            self.records().note_events(&self.name, &events).await?;
         }
         Ok(events)
     }
@@ -404,7 +404,8 @@ impl<'a, S: Store> Session<'a, S> {
         let is_past = |order: &Order| order.certificate().is_some() && !order.owes_clean_up();
         let orders = self.stored_orders.iter().filter(|(_, found)| is_past(&found.value));
         let past = orders.map(|((of, number), _)| Key::Order(self.name.clone(), *of, *number));
-        self.store.settle(&self.name, &past.collect::<Vec<_>>()).await?;
+        let key = Key::Certificate(self.name.clone());
+        self.store.documents().settle(&key, &past.collect::<Vec<_>>()).await?;
         self.unsynced = Unsynced::Nothing;
         Ok(())
     }
@@ -483,20 +484,20 @@ impl<'a, S: Store> Session<'a, S> {
     /// set aside when the referenced secret holds another one now.
     async fn write_account_key(&self, id: String, pem: &[u8]) -> Result<(), StoreError> {
         let key = Key::AccountKey(id);
-        if let Some(left) = self.store.get(&key).await? {
+        if let Some(left) = self.store.documents().get(&key).await? {
             if left.bytes.as_slice() == pem {
                 return Ok(());
             }
-            self.store.quarantine(&key, &left.revision).await?;
+            self.store.documents().quarantine(&key, &left.revision).await?;
         }
-        self.store.create(&key, pem).await.map(drop)
+        self.store.documents().create(&key, pem).await.map(drop)
     }
 
     /// After the record: a key without an account would be used again.
     async fn set_account_key_aside(&self, id: String) -> Result<(), StoreError> {
         let key = Key::AccountKey(id);
-        if let Some(stored) = self.store.get(&key).await? {
-            self.store.quarantine(&key, &stored.revision).await?;
+        if let Some(stored) = self.store.documents().get(&key).await? {
+            self.store.documents().quarantine(&key, &stored.revision).await?;
         }
         Ok(())
     }
@@ -550,7 +551,7 @@ async fn traces<S: Store>(
     name: &NamespacedName,
     secret: &NamespacedName,
 ) -> Result<Traces, StoreError> {
-    let records = Records::new(store);
+    let records = Records::new(store.documents());
     let mut traces = Traces::default();
     for (revision, found) in records.requests(name).await? {
         let issued = found?.value.certificate;
@@ -562,9 +563,10 @@ async fn traces<S: Store>(
             traces.orders.insert(revision);
         }
     }
-    traces.sets = store.sets(secret).await?.iter().map(links::decoded).collect();
+    traces.sets = store.live_files().sets(secret).await?.iter().map(links::decoded).collect();
     if !traces.sets.iter().any(|set| set.is_live) {
-        traces.others = store.published(secret).await?.as_ref().map(gather::published_pair);
+        traces.others =
+            store.live_files().published(secret).await?.as_ref().map(gather::published_pair);
     }
     Ok(traces)
 }
@@ -572,11 +574,11 @@ async fn traces<S: Store>(
 /// The request of the live revision, that of the next, and the others.
 type Requests = (Option<CertificateRequest>, Option<CertificateRequest>, Vec<CertificateRequest>);
 
-async fn requests<S: Store>(
-    records: &Records<'_, S>,
+async fn requests<D: Documents>(
+    records: &Records<'_, D>,
     name: &NamespacedName,
     (current, next): (Option<u32>, u32),
-    stored: &mut HashMap<Key, Etag>,
+    stored: &mut HashMap<Key, Version>,
 ) -> Result<Requests, StoreError> {
     let (mut current_request, mut next_request, mut past) = (None, None, Vec::new());
     for (revision, found) in records.requests(name).await? {

@@ -16,7 +16,7 @@ use super::atomic;
 use super::folder::{Folder, Guard, io_error, text};
 use super::set::{self, DATA, REVISION_PREFIX, guard, make_numbered, stable_target};
 use crate::resource::SecretFiles;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 /// The files that are adopted.
 const ADOPTED: [&str; 3] = ["ca.crt", "tls.crt", "tls.key"];

@@ -14,7 +14,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::folder::{Folder, MAX_BYTES, TEMP_PREFIX, io_error, text};
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 /// Mode of private files.
 const PRIVATE: u32 = 0o600;

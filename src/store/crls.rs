@@ -9,7 +9,7 @@ use super::atomic;
 use super::directory::StateDirectory;
 use super::folder::Guard;
 use super::layout;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 /// When CRLs are looked at for a sample of the certificates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

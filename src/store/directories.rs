@@ -6,7 +6,7 @@
 use super::atomic;
 use super::directory::StateDirectory;
 use super::layout;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 impl StateDirectory {
     /// The cached directory.

@@ -1,4 +1,4 @@
-//! The state directory as a [`Store`].
+//! The state directory as a [`Store`]: all parts of it are one folder.
 //!
 //! Contract: see [`super`]. Opened for reading, it never writes and never locks, works on a
 //! read-only file system, and finds nothing where there is no directory.
@@ -16,17 +16,19 @@ use zeroize::Zeroizing;
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
 use super::in_flight::Made;
 use super::layout::{self, Place};
-use super::lock::{self, Lease};
+use super::lock::{self, KernelLock};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
 use super::set::{Claim, Share};
 use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
-use crate::resource::{
-    DataLink, Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks,
-};
-use crate::store::port::{
-    Etag, HookTurn, Key, LiveSet, Lock, Prefix, SecretSet, Store, StoreError, Stored,
-};
+use crate::resource::{DataLink, FirstProcess, NamespacedName, SecretFiles, SecretLinks};
+use crate::store::cache::Cache;
+use crate::store::documents::{Documents, Page, Stored, Version};
+use crate::store::error::StoreError;
+use crate::store::host_record::{HookTurn, HostRecord};
+use crate::store::key::{Collection, Key, Lock, Log};
+use crate::store::live_files::{LiveFiles, LiveSet, SecretSet};
+use crate::store::parts::Store;
 
 /// An open state directory.
 #[derive(Debug)]
@@ -49,7 +51,7 @@ pub struct StateDirectory {
 
 impl StateDirectory {
     /// Takes the lock of the one `certctl run` of this state; else who holds it.
-    pub fn service_turn(&self) -> Result<Result<Lease, String>, StoreError> {
+    pub fn service_turn(&self) -> Result<Result<KernelLock, String>, StoreError> {
         let locks = self.make_fleeting(&[layout::LOCKS.to_owned()])?;
         if let Some(lease) = lock::try_take(&locks, layout::SERVICE_LOCK)? {
             return Ok(Ok(lease));
@@ -120,16 +122,6 @@ impl StateDirectory {
         self.path.join(layout::HTTP01)
     }
 
-    /// The last `count` events of a certificate, oldest first.
-    pub fn events(
-        &self,
-        certificate: &NamespacedName,
-        count: usize,
-    ) -> Result<Vec<Event>, StoreError> {
-        let folder = self.find(&layout::certificate(certificate)?)?;
-        folder.map_or_else(|| Ok(Vec::new()), |folder| journal::last_events(&folder, count))
-    }
-
     /// Removes a certificate, and with `has_secret` what belongs to it of these Secrets, under the
     /// certificate's lock. What killed runs left in a Secret of its own that stays goes: no later run
     /// would look there.
@@ -142,7 +134,7 @@ impl StateDirectory {
         has_secret: bool,
         wait: SignedDuration,
     ) -> Result<(), StoreError> {
-        let _lease = self.lock(&Lock::Certificate(certificate.clone()), wait).await?;
+        let _lease = self.lease(&Lock::Certificate(certificate.clone()), wait).await?;
         for claim in secrets {
             if has_secret {
                 self.remove_share(&certificate.name, claim)?;
@@ -353,6 +345,43 @@ impl StateDirectory {
         folder.read(&place.file, Guard::Document)
     }
 
+    pub(super) fn create_file(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
+        let place = layout::document(key)?;
+        let folder = self.make(&place.folders)?;
+        let create = if is_fleeting(key) { atomic::create_fleeting } else { atomic::create };
+        let is_new = create(&folder, &place.file, bytes)?;
+        if is_new { Ok(Version::of(bytes)) } else { Err(self.conflict(&place)) }
+    }
+
+    /// Between the comparison and the write, the lock keeps others out.
+    pub(super) fn replace_file(
+        &self,
+        key: &Key,
+        bytes: &[u8],
+        seen: &Version,
+    ) -> Result<Version, StoreError> {
+        let place = layout::document(key)?;
+        let folder = self.make(&place.folders)?;
+        let found = folder.read(&place.file, Guard::Document)?;
+        if found.is_none_or(|found| Version::of(&found) != *seen) {
+            return Err(self.conflict(&place));
+        }
+        let replace = if is_fleeting(key) { atomic::replace_fleeting } else { atomic::replace };
+        replace(&folder, &place.file, bytes)?;
+        Ok(Version::of(bytes))
+    }
+
+    pub(super) fn remove_file(&self, key: &Key) -> Result<(), StoreError> {
+        let place = layout::document(key)?;
+        self.writable_root()?;
+        if let Some(folder) = self.find(&place.folders)?
+            && folder.remove(&place.file)?
+        {
+            folder.sync()?;
+        }
+        Ok(())
+    }
+
     /// Whether this Secret had sets and none of them live.
     fn has_lost(&self, secret: &NamespacedName, folder: &Folder) -> Result<bool, StoreError> {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
@@ -455,7 +484,7 @@ impl StateDirectory {
         now.map_or(Ok(()), |now| atomic::sweep_old(&folder, &now))
     }
 
-    fn try_lock(&self, place: &Place) -> Result<Option<Lease>, StoreError> {
+    fn try_lock(&self, place: &Place) -> Result<Option<KernelLock>, StoreError> {
         lock::try_take(&self.make_fleeting(&place.folders)?, &place.file)
     }
 }
@@ -484,8 +513,8 @@ fn folders_of(name: &NamespacedName) -> Result<[Vec<String>; 3], StoreError> {
     Ok([layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?])
 }
 
-impl Store for StateDirectory {
-    type Lease = Lease;
+impl Documents for StateDirectory {
+    type Lease = KernelLock;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         let place = layout::document(key)?;
@@ -504,84 +533,74 @@ impl Store for StateDirectory {
         Ok(found)
     }
 
-    async fn append(
-        &self,
-        key: &Key,
-        bytes: Option<&[u8]>,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
-        self.append_step(key, bytes, expected).await
-    }
-
-    async fn sync(&self, certificate: &NamespacedName) -> Result<(), StoreError> {
-        self.sync_steps(certificate)
-    }
-
-    async fn settle(&self, certificate: &NamespacedName, past: &[Key]) -> Result<(), StoreError> {
-        self.settle_steps(certificate, past)
-    }
-
-    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
-        let place = layout::document(key)?;
-        let folder = self.make(&place.folders)?;
-        let create = if is_fleeting(key) { atomic::create_fleeting } else { atomic::create };
-        let is_new = create(&folder, &place.file, bytes)?;
-        if is_new { Ok(Etag::of(bytes)) } else { Err(self.conflict(&place)) }
-    }
-
-    /// Between the comparison and the write, the lock keeps others out.
-    async fn put_if(&self, key: &Key, bytes: &[u8], expected: &Etag) -> Result<Etag, StoreError> {
-        let place = layout::document(key)?;
-        let folder = self.make(&place.folders)?;
-        let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| Etag::of(&found) != *expected) {
-            return Err(self.conflict(&place));
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
+        match key.certificate() {
+            Some(of) => self.put_step(of, key, Some(bytes), None),
+            None => self.create_file(key, bytes),
         }
-        let replace = if is_fleeting(key) { atomic::replace_fleeting } else { atomic::replace };
-        replace(&folder, &place.file, bytes)?;
-        Ok(Etag::of(bytes))
     }
 
-    async fn quarantine(&self, key: &Key, seen: &Etag) -> Result<String, StoreError> {
+    async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
+        match key.certificate() {
+            Some(of) => self.put_step(of, key, Some(bytes), Some(seen)),
+            None => self.replace_file(key, bytes, seen),
+        }
+    }
+
+    async fn sync(&self, key: &Key) -> Result<(), StoreError> {
+        key.certificate().map_or(Ok(()), |of| self.sync_steps(of))
+    }
+
+    async fn settle(&self, key: &Key, past: &[Key]) -> Result<(), StoreError> {
+        key.certificate().map_or(Ok(()), |of| self.settle_steps(of, past))
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        let Some(of) = key.certificate() else { return self.remove_file(key) };
+        match self.document(key)? {
+            Some(seen) => self.put_step(of, key, None, Some(&seen.revision)).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    async fn quarantine(&self, key: &Key, seen: &Version) -> Result<String, StoreError> {
         let place = layout::document(key)?;
         let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
         if self.mode == OpenMode::ReadOnly {
             return Ok(text(&folder.join(&place.file)));
         }
         let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| Etag::of(&found) != *seen) {
+        if found.is_none_or(|found| Version::of(&found) != *seen) {
             return Err(self.conflict(&place));
         }
         atomic::set_aside(&folder, &place.file, &place.file)
     }
 
-    fn place(&self, key: &Key) -> String {
-        layout::document(key).map_or_else(
-            |error| error.to_string(),
-            |place| text(&self.path.join(place.relative_path())),
-        )
+    /// All of them: a folder is read whole.
+    async fn list(&self, of: &Collection, after: Option<&Key>) -> Result<Page, StoreError> {
+        let mut keys = self.keys(of)?;
+        keys.retain(|key| after.is_none_or(|after| key > after));
+        Ok(Page { keys, has_more: false })
     }
 
-    fn secret_place(&self, secret: &NamespacedName) -> String {
-        self.secret_path(secret).map_or_else(|error| error.to_string(), |path| text(&path))
-    }
-
-    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
-        let place = layout::document(key)?;
-        self.writable_root()?;
-        if let Some(folder) = self.find(&place.folders)?
-            && folder.remove(&place.file)?
-        {
-            folder.sync()?;
+    async fn append(&self, log: &Log, lines: &[String]) -> Result<(), StoreError> {
+        match log {
+            Log::Events(of) => {
+                journal::append_events(&self.make_unsynced(&layout::certificate(of)?)?, lines)
+            }
+            Log::Issuances => journal::log_issuances(self.writable_root()?, lines),
         }
-        Ok(())
     }
 
-    async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
-        self.keys(prefix)
+    async fn read_log(&self, log: &Log) -> Result<Vec<String>, StoreError> {
+        let names = match log {
+            Log::Events(of) => layout::certificate(of)?.to_vec(),
+            Log::Issuances => Vec::new(),
+        };
+        self.find(&names)?.map_or_else(|| Ok(Vec::new()), |folder| journal::read(&folder, log))
     }
 
-    async fn lock(&self, lock: &Lock, wait: SignedDuration) -> Result<Lease, StoreError> {
+    async fn lease(&self, lock: &Lock, wait: SignedDuration) -> Result<KernelLock, StoreError> {
         let place = layout::lock(lock)?;
         let folder = self.make_fleeting(&place.folders)?;
         let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
@@ -594,105 +613,15 @@ impl Store for StateDirectory {
         Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
     }
 
-    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
-        self.cached_directory_of(ca).ok()?
+    fn place(&self, key: &Key) -> String {
+        layout::document(key).map_or_else(
+            |error| error.to_string(),
+            |place| text(&self.path.join(place.relative_path())),
+        )
     }
+}
 
-    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.cache_directory_of(ca, bytes)
-    }
-
-    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
-        let folder = layout::certificate(certificate).and_then(|names| self.find(&names));
-        let found = folder.map(|folder| folder?.stat(&layout::alerted(mark)).ok().flatten());
-        found.is_ok_and(|found| found.is_some())
-    }
-
-    /// An empty file needs no block. Those of earlier stages and certificates go.
-    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
-        let Some(folder) = self.find(&layout::certificate(certificate)?)? else { return Ok(()) };
-        let name = layout::alerted(mark);
-        let file = folder.open_file(&name, OFlags::RDWR | OFlags::CREATE)?;
-        if let Some(file) = file {
-            atomic::give_mode(&file, 0o600)
-                .map_err(|error| io_error(&folder.join(&name), "change the mode of", error))?;
-        }
-        for other in folder.entries()? {
-            if other != name && other.starts_with(layout::ALERTED) {
-                folder.remove(&other)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.leave_alert_of(digest, bytes)
-    }
-
-    fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
-        self.remove_alert(digest)
-    }
-
-    async fn journal(
-        &self,
-        certificate: &NamespacedName,
-        events: &[Event],
-    ) -> Result<(), StoreError> {
-        journal::append_events(&self.make_unsynced(&layout::certificate(certificate)?)?, events)
-    }
-
-    async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
-        journal::log_issuance(self.writable_root()?, line)
-    }
-
-    async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
-        match self.find(&[])? {
-            Some(root) => journal::issuances(&root),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
-        let root = self.writable_root()?;
-        opening::check_space_for(root, certificates)?;
-        journal::check_log(root)
-    }
-
-    fn hook_turn(
-        &self,
-        digest: &str,
-        runs: impl Fn(FirstProcess) -> bool,
-    ) -> Result<HookTurn, StoreError> {
-        hook_lock::take(&self.make_fleeting(&[layout::LOCKS.to_owned()])?, digest, runs)
-    }
-
-    fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
-        let Some(folder) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
-        folder.remove(&layout::hook_lock(digest)).map(drop)
-    }
-
-    fn has_temporaries(
-        &self,
-        certificate: &NamespacedName,
-        secret: &NamespacedName,
-    ) -> Result<bool, StoreError> {
-        if self.mode == OpenMode::ReadOnly {
-            return Ok(false);
-        }
-        let mut folders = folders_of(certificate)?.into_iter().chain([layout::secret(secret)?]);
-        let has_steps = self.has_steps(certificate)?;
-        folders.try_fold(has_steps, |found, names| Ok(found || self.has_temporaries(&names)?))
-    }
-
-    fn remove_temporaries(
-        &self,
-        certificate: &NamespacedName,
-        secret: &NamespacedName,
-    ) -> Result<(), StoreError> {
-        self.sweep(&Lock::Certificate(certificate.clone()))?;
-        self.sweep_folder(&layout::secret(secret)?)
-    }
-
+impl LiveFiles for StateDirectory {
     async fn publish(
         &self,
         secret: &NamespacedName,
@@ -733,6 +662,10 @@ impl Store for StateDirectory {
         links::restore(&folder, set, revision)
     }
 
+    fn secret_place(&self, secret: &NamespacedName) -> String {
+        self.secret_path(secret).map_or_else(|error| error.to_string(), |path| text(&path))
+    }
+
     async fn sets(&self, secret: &NamespacedName) -> Result<Vec<SecretSet>, StoreError> {
         let folder = self.find(&layout::secret(secret)?)?;
         folder.map_or_else(|| Ok(Vec::new()), |folder| rollback::sets(&folder))
@@ -747,6 +680,113 @@ impl Store for StateDirectory {
             Some(folder) => secret::published(&folder, self.mode),
             None => Ok(None),
         }
+    }
+
+    fn has_temporaries(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<bool, StoreError> {
+        if self.mode == OpenMode::ReadOnly {
+            return Ok(false);
+        }
+        let mut folders = folders_of(certificate)?.into_iter().chain([layout::secret(secret)?]);
+        let has_steps = self.has_steps(certificate)?;
+        folders.try_fold(has_steps, |found, names| Ok(found || self.has_temporaries(&names)?))
+    }
+
+    fn remove_temporaries(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<(), StoreError> {
+        self.sweep(&Lock::Certificate(certificate.clone()))?;
+        self.sweep_folder(&layout::secret(secret)?)
+    }
+
+    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
+        let root = self.writable_root()?;
+        opening::check_space_for(root, certificates)?;
+        journal::check_log(root)
+    }
+}
+
+impl HostRecord for StateDirectory {
+    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
+        let folder = layout::certificate(certificate).and_then(|names| self.find(&names));
+        let found = folder.map(|folder| folder?.stat(&layout::alerted(mark)).ok().flatten());
+        found.is_ok_and(|found| found.is_some())
+    }
+
+    /// An empty file needs no block. Those of earlier stages and certificates go.
+    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
+        let Some(folder) = self.find(&layout::certificate(certificate)?)? else { return Ok(()) };
+        let name = layout::alerted(mark);
+        let file = folder.open_file(&name, OFlags::RDWR | OFlags::CREATE)?;
+        if let Some(file) = file {
+            atomic::give_mode(&file, 0o600)
+                .map_err(|error| io_error(&folder.join(&name), "change the mode of", error))?;
+        }
+        for other in folder.entries()? {
+            if other != name && other.starts_with(layout::ALERTED) {
+                folder.remove(&other)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.leave_alert_of(digest, bytes)
+    }
+
+    fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
+        self.remove_alert(digest)
+    }
+
+    fn hook_turn(
+        &self,
+        digest: &str,
+        runs: impl Fn(FirstProcess) -> bool,
+    ) -> Result<HookTurn, StoreError> {
+        hook_lock::take(&self.make_fleeting(&[layout::LOCKS.to_owned()])?, digest, runs)
+    }
+
+    fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
+        let Some(folder) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
+        folder.remove(&layout::hook_lock(digest)).map(drop)
+    }
+}
+
+impl Cache for StateDirectory {
+    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
+        self.cached_directory_of(ca).ok()?
+    }
+
+    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.cache_directory_of(ca, bytes)
+    }
+}
+
+impl Store for StateDirectory {
+    type Documents = Self;
+    type LiveFiles = Self;
+    type HostRecord = Self;
+    type Cache = Self;
+
+    fn documents(&self) -> &Self {
+        self
+    }
+
+    fn live_files(&self) -> &Self {
+        self
+    }
+
+    fn host_record(&self) -> &Self {
+        self
+    }
+
+    fn cache(&self) -> &Self {
+        self
     }
 }
 

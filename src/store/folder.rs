@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::entries;
 use super::removal;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 /// The largest file that is read or written, in bytes. An order with 100 challenges has about a
 /// quarter of a megabyte.

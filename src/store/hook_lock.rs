@@ -9,7 +9,8 @@ use super::folder::{Folder, Guard};
 use super::lock::Attempt;
 use super::{layout, lock};
 use crate::resource::FirstProcess;
-use crate::store::port::{HookTurn, StoreError};
+use crate::store::error::StoreError;
+use crate::store::host_record::HookTurn;
 
 /// Takes the lock of the hook run that is named by `digest`; `runs` says whether the first process
 /// of a run is still there.

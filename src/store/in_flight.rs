@@ -12,7 +12,7 @@
 //!   and a line with the SHA-256 of both. Appending is one write. A record that is not whole ends
 //!   the reading: it and all after it count as not written. What a power loss leaves is so always
 //!   what a kill after one of the steps would have left.
-//! - A head names the document, its digest before (`base`, [`Etag::of`]; none for a document that
+//! - A head names the document, its digest before (`base`, [`Version::of`]; none for a document that
 //!   did not exist) and the digest of the `status.json` on disk when the file was begun (`after`). A
 //!   record holds only if `status.json` still is that one, and the document, with the records before
 //!   it, is its base. Any other is stale, and ignored: the file came back after a power loss, or the
@@ -32,7 +32,9 @@ use zeroize::Zeroizing;
 
 use super::folder::MAX_BYTES;
 use crate::resource::{NamespacedName, hex};
-use crate::store::port::{Etag, Key, StoreError, Stored};
+use crate::store::documents::{Stored, Version};
+use crate::store::error::StoreError;
+use crate::store::key::Key;
 
 /// The name of the file, in the certificate's folder.
 pub(super) const FILE: &str = "in-flight";
@@ -94,22 +96,6 @@ impl Document {
     }
 }
 
-/// The certificate whose steps may change this document.
-pub(super) fn certificate_of(key: &Key) -> Option<&NamespacedName> {
-    match key {
-        Key::Certificate(name)
-        | Key::Request(name, _)
-        | Key::Order(name, _, _)
-        | Key::NextKey(name) => Some(name),
-        Key::Account(_)
-        | Key::AccountKey(_)
-        | Key::AccountLimits(_)
-        | Key::BannedKeys
-        | Key::Revoked(_)
-        | Key::Scheduler => None,
-    }
-}
-
 /// What the steps made of a document.
 #[derive(Clone, Debug)]
 pub(super) enum Made {
@@ -135,7 +121,7 @@ impl Made {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steps {
     /// The `status.json` on disk that they follow.
-    status: Option<Etag>,
+    status: Option<Version>,
     /// The documents that they change, as they are now.
     documents: BTreeMap<Key, Made>,
     /// Up to where the file is whole, in bytes.
@@ -144,7 +130,7 @@ pub(super) struct Steps {
 
 impl Steps {
     /// No steps yet, after this `status.json`.
-    pub(super) fn following(status: Option<Etag>) -> Self {
+    pub(super) fn following(status: Option<Version>) -> Self {
         Self { status, ..Self::default() }
     }
 
@@ -153,18 +139,18 @@ impl Steps {
         bytes: &[u8],
         of: &NamespacedName,
         place: &str,
-        on_disk: impl Fn(&Key) -> Result<Option<Etag>, StoreError>,
+        on_disk: impl Fn(&Key) -> Result<Option<Version>, StoreError>,
     ) -> Result<Self, StoreError> {
         let mut steps = Self::following(on_disk(&Key::Certificate(of.clone()))?);
         let mut rest = bytes;
         while let Some((head, document, length)) = record(rest, place)? {
-            let status = head.status.map(Etag);
+            let status = head.status.map(Version);
             let key = head.document.key(of);
             let now = match steps.documents.get(&key) {
                 Some(made) => made.stored().map(|stored| stored.revision.clone()),
                 None => on_disk(&key)?,
             };
-            if status == steps.status && head.base.map(Etag) == now {
+            if status == steps.status && head.base.map(Version) == now {
                 steps.keep(&key, Made::of(document.map(Stored::of)));
             }
             rest = rest.get(length..).unwrap_or_default();
@@ -175,7 +161,7 @@ impl Steps {
     }
 
     /// The record of a change, `None` for a document that is in no such file.
-    pub(super) fn record(&self, key: &Key, base: Option<&Etag>, bytes: Option<&[u8]>) -> Record {
+    pub(super) fn record(&self, key: &Key, base: Option<&Version>, bytes: Option<&[u8]>) -> Record {
         let head = Document::of(key).map(|document| Head {
             version: VERSION,
             document,
@@ -198,7 +184,7 @@ impl Steps {
     }
 
     /// Notes a record that was appended; `etag` is that of the bytes.
-    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, etag: &Etag, record: Record) {
+    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, etag: &Version, record: Record) {
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
         drop_bytes(key, record);
         let stored =
@@ -316,9 +302,9 @@ mod tests {
 
     #[test]
     fn the_names_in_a_head_are_those_of_version_1() {
-        let steps = Steps::following(Some(Etag("aa".to_owned())));
+        let steps = Steps::following(Some(Version("aa".to_owned())));
         let key = Key::Order(NamespacedName::new("default", "web"), 7, 1);
-        let record = steps.record(&key, Some(&Etag("bb".to_owned())), Some(b"{}"));
+        let record = steps.record(&key, Some(&Version("bb".to_owned())), Some(b"{}"));
         let head = std::str::from_utf8(&record).unwrap().lines().next().unwrap();
         let expected =
             r#"{"version":1,"document":{"order":[7,1]},"after":"aa","base":"bb","length":2}"#;

@@ -25,7 +25,8 @@ use super::directory::StateDirectory;
 use super::folder::{Folder, TEMP_PREFIX, io_error};
 use super::{atomic, in_flight, layout, secret};
 use crate::resource::{NamespacedName, hex};
-use crate::store::port::{Key, StoreError};
+use crate::store::error::StoreError;
+use crate::store::key::Key;
 use crate::trust::Walk;
 
 /// The version of the file's lines.

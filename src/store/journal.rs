@@ -4,7 +4,6 @@
 //! file becomes `events.jsonl.1`, of which one is kept. `issuance.log` is synced and never rotated.
 //! A line that a crash truncated damages no other line.
 
-use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -15,8 +14,9 @@ use rustix::io::{Errno, retry_on_intr};
 use super::atomic::give_mode;
 use super::folder::{Folder, Guard, io_error};
 use super::layout::ISSUANCE_LOG;
-use crate::resource::{Event, Issuance, escape};
-use crate::store::port::StoreError;
+use crate::resource::escape;
+use crate::store::error::StoreError;
+use crate::store::key::Log;
 
 const EVENTS_FILE: &str = "events.jsonl";
 const OLD_EVENTS_FILE: &str = "events.jsonl.1";
@@ -25,16 +25,11 @@ const OLD_EVENTS_FILE: &str = "events.jsonl.1";
 const ROTATE_BYTES: u64 = 1 << 20;
 
 /// Appends events to the journal in a certificate's folder.
-pub(super) fn append_events(folder: &Folder, events: &[Event]) -> Result<(), StoreError> {
-    if events.is_empty() {
+pub(super) fn append_events(folder: &Folder, lines: &[String]) -> Result<(), StoreError> {
+    if lines.is_empty() {
         return Ok(());
     }
-    let mut batch = Vec::new();
-    for event in events {
-        serde_json::to_writer(&mut batch, event)
-            .map_err(|error| io_error(&folder.join(EVENTS_FILE), "write", error))?;
-        batch.push(b'\n');
-    }
+    let batch = batch(lines);
     let Appended { file, end, .. } = open(folder, EVENTS_FILE)?;
     let added = u64::try_from(batch.len()).unwrap_or(u64::MAX);
     if end > 0 && end.saturating_add(added) > ROTATE_BYTES {
@@ -45,21 +40,23 @@ pub(super) fn append_events(folder: &Folder, events: &[Event]) -> Result<(), Sto
     append(folder, EVENTS_FILE, batch).map(drop)
 }
 
-/// The last `count` events, oldest first. Lines that cannot be read are left out.
-pub(super) fn last_events(folder: &Folder, count: usize) -> Result<Vec<Event>, StoreError> {
-    let mut events = VecDeque::new();
-    for name in [OLD_EVENTS_FILE, EVENTS_FILE] {
+fn batch(lines: &[String]) -> Vec<u8> {
+    lines.iter().flat_map(|line| line.bytes().chain([b'\n'])).collect()
+}
+
+/// The lines of a log in this folder, oldest first.
+pub(super) fn read(folder: &Folder, log: &Log) -> Result<Vec<String>, StoreError> {
+    let names: &[&str] = match log {
+        Log::Events(_) => &[OLD_EVENTS_FILE, EVENTS_FILE],
+        Log::Issuances => &[ISSUANCE_LOG],
+    };
+    let mut lines = Vec::new();
+    for name in names {
         let Some(bytes) = folder.read(name, Guard::Document)? else { continue };
-        for line in bytes.split(|byte| *byte == b'\n') {
-            if let Ok(event) = serde_json::from_slice(line) {
-                events.push_back(event);
-            }
-            if events.len() > count {
-                events.pop_front();
-            }
-        }
+        let text = String::from_utf8_lossy(&bytes);
+        lines.extend(text.lines().map(str::to_owned));
     }
-    Ok(events.into())
+    Ok(lines)
 }
 
 /// Whether a line can be appended to `issuance.log`: found out before there is an order.
@@ -70,19 +67,12 @@ pub(super) fn check_log(root: &Folder) -> Result<(), StoreError> {
     }
 }
 
-/// Appends one line to `issuance.log`, durably.
-pub(super) fn log_issuance(root: &Folder, line: &str) -> Result<(), StoreError> {
-    let line = format!("{}\n", escape(line));
-    let Appended { file, end, .. } = append(root, ISSUANCE_LOG, line.into_bytes())?;
+/// Appends lines to `issuance.log`, durably.
+pub(super) fn log_issuances(root: &Folder, lines: &[String]) -> Result<(), StoreError> {
+    let lines: Vec<String> = lines.iter().map(|line| escape(line).into_owned()).collect();
+    let Appended { file, end, .. } = append(root, ISSUANCE_LOG, batch(&lines))?;
     file.sync_all().map_err(|error| io_error(&root.join(ISSUANCE_LOG), "sync", error))?;
     if end == 0 { root.sync() } else { Ok(()) }
-}
-
-/// The lines of `issuance.log`, oldest first. Lines that cannot be read are left out.
-pub(super) fn issuances(root: &Folder) -> Result<Vec<Issuance>, StoreError> {
-    let bytes = root.read(ISSUANCE_LOG, Guard::Document)?.unwrap_or_default();
-    let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
 /// A file that is open for appending.
@@ -126,19 +116,18 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::resource::{EventType, Reason};
+    use crate::resource::NamespacedName;
 
     fn folder(scratch: &tempfile::TempDir) -> Folder {
         Folder::open(scratch.path()).unwrap().unwrap()
     }
 
-    fn event(second: i64, message: &str) -> Event {
-        Event {
-            time: jiff::Timestamp::from_second(second).unwrap(),
-            kind: EventType::Normal,
-            reason: Reason::Issuing,
-            message: message.to_owned(),
-        }
+    fn line(number: usize) -> String {
+        format!("{{\"n\":{number}}}")
+    }
+
+    fn events(folder: &Folder) -> Vec<String> {
+        read(folder, &Log::Events(NamespacedName::new("default", "web"))).unwrap()
     }
 
     fn open_raw(scratch: &tempfile::TempDir, name: &str) -> File {
@@ -146,48 +135,49 @@ mod tests {
     }
 
     #[test]
-    fn the_last_events_come_back_oldest_first() {
+    fn events_come_back_oldest_first() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
-        let events: Vec<_> = (0..5).map(|n| event(n, "line\nwith \u{1b}[0m")).collect();
+        let lines: Vec<_> = (0..5).map(line).collect();
         append_events(&folder, &[]).unwrap();
-        append_events(&folder, &events[..2]).unwrap();
-        append_events(&folder, &events[2..]).unwrap();
-        assert_eq!(last_events(&folder, 3).unwrap(), events[2..]);
-        assert_eq!(last_events(&folder, 0).unwrap(), []);
-        assert_eq!(last_events(&folder, 99).unwrap(), events);
+        assert_eq!(folder.entries().unwrap(), [""; 0]);
+        append_events(&folder, &lines[..2]).unwrap();
+        append_events(&folder, &lines[2..]).unwrap();
+        assert_eq!(events(&folder), lines);
     }
 
     #[test]
     fn a_line_cut_short_spoils_no_other() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
-        append_events(&folder, &[event(1, "one")]).unwrap();
-        open_raw(&scratch, EVENTS_FILE).write_all(b"{\"time\":\"19").unwrap();
-        append_events(&folder, &[event(2, "two")]).unwrap();
-        assert_eq!(last_events(&folder, 9).unwrap(), [event(1, "one"), event(2, "two")]);
+        append_events(&folder, &[line(1)]).unwrap();
+        open_raw(&scratch, EVENTS_FILE).write_all(b"{\"n\":\xc3").unwrap();
+        append_events(&folder, &[line(2)]).unwrap();
+        assert_eq!(events(&folder), [line(1), "{\"n\":\u{fffd}".to_owned(), line(2)]);
     }
 
     #[test]
     fn a_full_journal_is_rotated_and_one_old_one_is_kept() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
-        let big = "x".repeat(700_000);
-        for second in 0..4 {
-            append_events(&folder, &[event(second, &big)]).unwrap();
+        let big = |number| format!("{number}{}", "x".repeat(700_000));
+        for number in 0..4 {
+            append_events(&folder, &[big(number)]).unwrap();
         }
         assert_eq!(folder.entries().unwrap(), [EVENTS_FILE, OLD_EVENTS_FILE]);
-        assert_eq!(last_events(&folder, 9).unwrap(), [event(2, &big), event(3, &big)]);
+        assert_eq!(events(&folder), [big(2), big(3)]);
     }
 
     #[test]
     fn an_issuance_is_one_line() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = folder(&scratch);
-        log_issuance(&folder, "serial 01\nforged line").unwrap();
+        let log = |line: &str| log_issuances(&folder, &[line.to_owned()]).unwrap();
+        log("serial 01\nforged line");
         open_raw(&scratch, ISSUANCE_LOG).write_all(b"cut").unwrap();
-        log_issuance(&folder, "serial 02").unwrap();
+        log("serial 02");
         let bytes = folder.read(ISSUANCE_LOG, Guard::Document).unwrap().unwrap();
         assert_eq!(*bytes, b"serial 01\\nforged line\ncut\nserial 02\n");
+        assert_eq!(read(&folder, &Log::Issuances).unwrap().len(), 3);
     }
 }

@@ -13,7 +13,7 @@ use super::directory::StateDirectory;
 use super::folder::io_error;
 use super::layout::LAST_RUN;
 use super::opening::OpenMode;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 impl StateDirectory {
     /// Notes that such a run ends now. A state that is not there is not made, and another user's is

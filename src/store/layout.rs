@@ -6,7 +6,8 @@
 use std::path::PathBuf;
 
 use crate::resource::{NamespacedName, is_dns_subdomain};
-use crate::store::port::{Key, Lock, StoreError};
+use crate::store::error::StoreError;
+use crate::store::key::{Key, Lock};
 
 pub(super) const CERTIFICATES: &str = "certificates";
 pub(super) const ACCOUNTS: &str = "accounts";

@@ -11,7 +11,8 @@ use super::folder::{Folder, text};
 use super::set::{self, DATA, REVISION_PREFIX, stable_target};
 use super::{adoption, atomic, rollback, secret};
 use crate::resource::{DataLink, SecretLinks, SecretMetadata};
-use crate::store::port::{LiveSet, StoreError};
+use crate::store::error::StoreError;
+use crate::store::live_files::LiveSet;
 
 /// How often a reader retries when concurrent publishes remove what it reads.
 const READ_TRIES: usize = 100;

@@ -10,21 +10,22 @@ use super::folder::Guard;
 use super::layout;
 use super::set::{self, DATA};
 use crate::resource::{NamespacedName, SecretMetadata};
-use crate::store::port::{Key, Prefix, StoreError};
+use crate::store::error::StoreError;
+use crate::store::key::{Collection, Key};
 
 impl StateDirectory {
     /// The keys under a prefix, in order.
-    pub(super) fn keys(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    pub(super) fn keys(&self, prefix: &Collection) -> Result<Vec<Key>, StoreError> {
         match prefix {
-            Prefix::Certificates => self.certificates(),
-            Prefix::Accounts => self.accounts(),
-            Prefix::Requests(name) => {
+            Collection::Certificates => self.certificates(),
+            Collection::Accounts => self.accounts(),
+            Collection::Requests(name) => {
                 let files = self.entries(&layout::requests(name)?)?;
                 let revisions = files.iter().filter_map(|file| layout::parse_request(file));
                 let found = revisions.map(|revision| Key::Request(name.clone(), revision));
                 self.as_in_flight(name, found.collect(), |key| matches!(key, Key::Request(..)))
             }
-            Prefix::Orders(name) => {
+            Collection::Orders(name) => {
                 let files = self.entries(&layout::orders(name)?)?;
                 let ids = files.iter().filter_map(|file| layout::parse_order(file));
                 let found = ids.map(|(r, n)| Key::Order(name.clone(), r, n));

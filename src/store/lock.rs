@@ -22,7 +22,8 @@ use tokio::time::Instant;
 
 use super::atomic::give_mode;
 use super::folder::{Folder, io_error};
-use crate::store::port::StoreError;
+use crate::store::documents::Lease;
+use crate::store::error::StoreError;
 
 /// Length of what is in a lock file, in bytes: always the same, so that it is overwritten whole.
 const LINE_BYTES: usize = 32;
@@ -39,15 +40,15 @@ const UNSTABLE: &str = "the file system changes the inode numbers of its files: 
 /// A lock that is held until this is dropped, or until the process ends.
 #[derive(Debug)]
 #[must_use = "the lock is given back when the lease is dropped"]
-pub struct Lease {
+pub struct KernelLock {
     /// Keeps the kernel lock.
     _file: File,
-    fence: u64,
+    epoch: u64,
     /// The file to remove at the end.
     fleeting: Option<(Folder, String)>,
 }
 
-impl Drop for Lease {
+impl Drop for KernelLock {
     /// While the lock is held: those who wait for it notice that the file is another one.
     fn drop(&mut self) {
         if let Some((folder, name)) = &self.fleeting
@@ -58,12 +59,21 @@ impl Drop for Lease {
     }
 }
 
-impl Lease {
-    /// Counts the acquisitions of this lock: a later holder has a greater number.
-    pub fn fence(&self) -> u64 {
-        self.fence
+impl Lease for KernelLock {
+    fn epoch(&self) -> u64 {
+        self.epoch
     }
 
+    fn left(&self) -> SignedDuration {
+        SignedDuration::MAX
+    }
+
+    async fn renew(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl KernelLock {
     /// Removes the lock's file at the end.
     pub(super) fn removing(mut self, folder: Folder, name: String) -> Self {
         self.fleeting = Some((folder, name));
@@ -90,17 +100,17 @@ pub(super) async fn take(
     name: &str,
     title: String,
     wait: SignedDuration,
-) -> Result<Lease, StoreError> {
+) -> Result<KernelLock, StoreError> {
     take_by(|| attempt(folder, name), folder, name, title, wait).await
 }
 
 async fn take_by(
-    attempt: impl Fn() -> Result<Attempt<Lease>, StoreError>,
+    attempt: impl Fn() -> Result<Attempt<KernelLock>, StoreError>,
     folder: &Folder,
     name: &str,
     title: String,
     wait: SignedDuration,
-) -> Result<Lease, StoreError> {
+) -> Result<KernelLock, StoreError> {
     let wait = Duration::try_from(wait).unwrap_or_default();
     let mut replaced: usize = 0;
     let begun = Instant::now();
@@ -128,7 +138,7 @@ async fn take_by(
 }
 
 /// Takes the lock on a file unless it is held.
-pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<Lease>, StoreError> {
+pub(super) fn try_take(folder: &Folder, name: &str) -> Result<Option<KernelLock>, StoreError> {
     match attempt(folder, name)? {
         Attempt::Taken(lease) => Ok(Some(lease)),
         Attempt::Held | Attempt::Passing | Attempt::Replaced => Ok(None),
@@ -170,7 +180,7 @@ fn open(folder: &Folder, name: &str) -> Result<File, StoreError> {
     file.ok_or_else(|| io_error(&folder.join(name), "create", Errno::NOENT))
 }
 
-fn attempt(folder: &Folder, name: &str) -> Result<Attempt<Lease>, StoreError> {
+fn attempt(folder: &Folder, name: &str) -> Result<Attempt<KernelLock>, StoreError> {
     let file = match has_taken(folder, name, open(folder, name)?)? {
         Attempt::Taken(file) => file,
         Attempt::Held => return Ok(Attempt::Held),
@@ -179,10 +189,10 @@ fn attempt(folder: &Folder, name: &str) -> Result<Attempt<Lease>, StoreError> {
     };
     let path = folder.join(name);
     give_mode(&file, 0o600).map_err(|error| io_error(&path, "change the mode of", error))?;
-    let fence = read_line(&file).map_or(0, |(fence, _)| fence).saturating_add(1);
-    let line = format!("{fence:020} {:010}\n", std::process::id());
+    let epoch = read_line(&file).map_or(0, |(epoch, _)| epoch).saturating_add(1);
+    let line = format!("{epoch:020} {:010}\n", std::process::id());
     file.write_all_at(line.as_bytes(), 0).map_err(|error| io_error(&path, "write", error))?;
-    Ok(Attempt::Taken(Lease { _file: file, fence, fleeting: None }))
+    Ok(Attempt::Taken(KernelLock { _file: file, epoch, fleeting: None }))
 }
 
 /// Locks a file, without a note of the holder.
@@ -240,7 +250,7 @@ mod tests {
         Folder::open(scratch.path()).unwrap().unwrap()
     }
 
-    async fn now(folder: &Folder) -> Result<Lease, StoreError> {
+    async fn now(folder: &Folder) -> Result<KernelLock, StoreError> {
         take(folder, "web", "certificate web".into(), SignedDuration::ZERO).await
     }
 
@@ -259,7 +269,7 @@ mod tests {
         drop(lease);
         assert_eq!(current_holder(&folder, "web").unwrap(), None);
         assert_eq!(current_holder(&folder, "other").unwrap(), None);
-        assert_eq!(now(&folder).await.unwrap().fence(), 2);
+        assert_eq!(now(&folder).await.unwrap().epoch(), 2);
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -273,7 +283,7 @@ mod tests {
             drop(lease);
         };
         let (second, ()) = tokio::join!(wait, release);
-        assert_eq!(second.unwrap().fence(), 2);
+        assert_eq!(second.unwrap().epoch(), 2);
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -310,7 +320,7 @@ mod tests {
             Ok(Attempt::Replaced)
         };
         let lease = take_by(once_more, &folder, "web", String::new(), wait).await.unwrap();
-        assert_eq!(lease.fence(), 1);
+        assert_eq!(lease.epoch(), 1);
     }
 
     #[tokio::test(flavor = "current_thread")]
@@ -325,7 +335,7 @@ mod tests {
         assert!(!scratch.path().join("web").exists());
         // One that waits for the removed file takes a new one.
         assert!(matches!(has_taken(&folder, "web", second).unwrap(), Attempt::Replaced));
-        assert_eq!(now(&folder).await.unwrap().fence(), 1);
+        assert_eq!(now(&folder).await.unwrap().epoch(), 1);
     }
 
     /// A run that tries once would otherwise think that another certificate works on its order.

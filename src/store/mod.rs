@@ -41,7 +41,7 @@
 //!   or key that others can read, that is a link, or that another user owns is refused.
 //! - A write that returned is durable, but for `scheduler.json`, `crls/`, `directories/`,
 //!   `index.jsonl`, `reported`, `last-run`, presented tokens and the steps in `in-flight`, which
-//!   [`port::Store::sync`] makes so; a reader sees the old file or the new one ([`atomic`]). The name of the file of an order
+//!   [`Documents::sync`] makes so; a reader sees the old file or the new one ([`atomic`]). The name of the file of an order
 //!   that has its certificate and owes nothing is not synced: it is history.
 //! - A new folder is synced in its parent once, before anything is put into it, so that one with
 //!   something in it needs no sync. The folder of a certificate is so by its `status.json`.
@@ -57,28 +57,34 @@
 
 pub mod atomic;
 pub mod index;
-pub mod port;
 
 mod acl;
 mod adoption;
 mod alerts;
+mod cache;
 mod crls;
 mod directories;
 mod directory;
+mod documents;
 mod entries;
+mod error;
 mod folder;
 mod hook_lock;
+mod host_record;
 mod immutable;
 mod in_flight;
 mod journal;
+mod key;
 mod last_run;
 mod layout;
 mod links;
 mod listing;
+mod live_files;
 mod lock;
 mod opened;
 mod opening;
 mod output;
+mod parts;
 mod prune;
 mod records;
 mod removal;
@@ -94,12 +100,20 @@ mod tokens;
 mod wrong_entry;
 
 pub use alerts::LeftAlert;
+pub use cache::Cache;
 pub use crls::Looks;
 pub use directory::StateDirectory;
-pub use lock::Lease;
+pub use documents::{Documents, Lease, Page, Stored, Version};
+pub use error::{DamageCourse, StoreError};
+pub use host_record::{HookTurn, HostRecord};
+pub use key::{Collection, Key, Lock, Log};
+pub use live_files::{LiveFiles, LiveSet, SecretSet};
+pub use lock::KernelLock;
 pub use opening::OpenMode;
 pub use output::{LostFiles, Output, OutputError};
+pub use parts::{LeaseOf, Store};
 pub use prune::past_revisions;
 pub use records::{Listed, Records, Versioned};
 pub(crate) use removal::remove_tree;
 pub use set::{Claim, Share};
+pub use wrong_entry::WrongEntry;

@@ -13,7 +13,8 @@ use super::folder::Folder;
 use super::in_flight::Steps;
 use super::layout::Place;
 use crate::resource::NamespacedName;
-use crate::store::port::{StoreError, Stored};
+use crate::store::documents::Stored;
+use crate::store::error::StoreError;
 
 /// See the module.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::folder::{Folder, Guard, io_error, not_a_folder};
 use super::set::guard;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 use crate::trust::{TrustError, Trusted, Walk, owner_of};
 
 /// What a state directory is opened for.

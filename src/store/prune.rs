@@ -6,7 +6,7 @@
 //! that is current, or that is not final yet.
 
 use crate::resource::{CertificateRecord, NamespacedName, Order};
-use crate::store::port::Key;
+use crate::store::key::Key;
 
 /// How many failed orders are kept.
 const FAILED_ORDERS: usize = 3;

@@ -1,7 +1,7 @@
-//! The documents with their types, over any [`Store`].
+//! The documents with their types, over any [`Documents`].
 //!
 //! Contract: a document of a newer version is refused and left unchanged. A damaged one
-//! is set aside by [`Store::quarantine`] and reported as [`StoreError::Corrupt`]; the
+//! is set aside by [`Documents::quarantine`] and reported as [`StoreError::Corrupt`]; the
 //! caller decides how to replace it. Keys are bytes here, and never set aside. Reads
 //! before a write are made under the lock of the certificate or account.
 
@@ -16,39 +16,34 @@ use super::immutable::{changed_in_order, changed_in_request};
 use super::prune;
 use crate::resource::envelope::{self, Document};
 use crate::resource::{
-    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Ledger,
-    NamespacedName, Order, PublishedLimits,
+    Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Event,
+    Issuance, Ledger, NamespacedName, Order, PublishedLimits,
 };
-use crate::store::port::{Etag, Key, Prefix, Store, StoreError, Stored};
+use crate::store::documents::{Documents, Page, Stored, Version};
+use crate::store::error::StoreError;
+use crate::store::key::{Collection, Key, Log};
 
 /// A stored document, with the etag of its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<T> {
     pub value: T,
     /// For the next write.
-    pub revision: Etag,
+    pub revision: Version,
 }
 
 /// The documents of a list, by their identity there: a damaged one hides no other.
 pub type Listed<I, T> = Vec<(I, Result<T, StoreError>)>;
 
-/// The typed documents of a store.
+/// The documents with their types.
 #[derive(Debug)]
-pub struct Records<'a, S> {
-    store: &'a S,
-    /// Whether the documents of certificates are written as steps.
-    has_steps: bool,
+pub struct Records<'a, D> {
+    documents: &'a D,
 }
 
-impl<'a, S: Store> Records<'a, S> {
-    /// The typed view of this store.
-    pub fn new(store: &'a S) -> Self {
-        Self { store, has_steps: false }
-    }
-
-    /// The same, with writes to the documents of certificates as steps: see [`Store::append`].
-    pub fn in_steps(store: &'a S) -> Self {
-        Self { store, has_steps: true }
+impl<'a, D: Documents> Records<'a, D> {
+    /// The typed view of these documents.
+    pub fn new(documents: &'a D) -> Self {
+        Self { documents }
     }
 
     /// The record of a certificate.
@@ -72,8 +67,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
         record: &CertificateRecord,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         self.write(&Key::Certificate(name.clone()), record, expected, |_, _| None).await
     }
 
@@ -94,7 +89,7 @@ impl<'a, S: Store> Records<'a, S> {
     ) -> Result<(), StoreError> {
         let keys = match names {
             Some(names) => names.iter().cloned().map(Key::Certificate).collect(),
-            None => self.store.list(&Prefix::Certificates).await?,
+            None => self.keys(&Collection::Certificates).await?,
         };
         for key in keys {
             let record = self.look(&key).await.transpose();
@@ -111,8 +106,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
         request: &CertificateRequest,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         let key = Key::Request(name.clone(), request.revision);
         self.write(&key, request, expected, changed_in_request).await
     }
@@ -122,7 +117,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Listed<u32, Versioned<CertificateRequest>>, StoreError> {
-        let keys = self.store.list(&Prefix::Requests(name.clone())).await?;
+        let keys = self.keys(&Collection::Requests(name.clone())).await?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let request = self.read(&key).await.transpose();
@@ -143,14 +138,14 @@ impl<'a, S: Store> Records<'a, S> {
         number: u32,
         order: &Order,
         previous: Option<&Versioned<Order>>,
-    ) -> Result<Etag, StoreError> {
+    ) -> Result<Version, StoreError> {
         let key = Key::Order(name.clone(), revision, number);
         let bytes = self.seal(&key, order)?;
         let Some(previous) = previous else { return self.put(&key, &bytes, None).await };
         // An order of a hundred names is written twenty times: it is not parsed again each time.
         // Its etag is a digest of it, so that what is on disk is still `previous`.
         if let Some(field) = changed_in_order(&previous.value, order) {
-            return Err(StoreError::Immutable { path: self.store.place(&key), field });
+            return Err(StoreError::Immutable { path: self.documents.place(&key), field });
         }
         self.put(&key, &bytes, Some(&previous.revision)).await
     }
@@ -160,7 +155,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Listed<(u32, u32), Versioned<Order>>, StoreError> {
-        let keys = self.store.list(&Prefix::Orders(name.clone())).await?;
+        let keys = self.keys(&Collection::Orders(name.clone())).await?;
         let mut found = Vec::with_capacity(keys.len());
         for key in keys {
             let order = self.read(&key).await.transpose();
@@ -187,9 +182,67 @@ impl<'a, S: Store> Records<'a, S> {
             orders.filter_map(|(id, order)| Some((id, order.ok()?.value))).collect();
         let keys = prune::superfluous(name, record, history_limit, &requests, &orders);
         for key in &keys {
-            self.delete(key).await?;
+            self.documents.delete(key).await?;
         }
         Ok(keys.len())
+    }
+
+    /// All documents of a collection, in the order of keys.
+    pub async fn keys(&self, of: &Collection) -> Result<Vec<Key>, StoreError> {
+        let mut found = Vec::new();
+        loop {
+            let Page { mut keys, has_more } = self.documents.list(of, found.last()).await?;
+            let is_last = !has_more || keys.is_empty();
+            found.append(&mut keys);
+            if is_last {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Appends to a certificate's journal.
+    pub async fn note_events(
+        &self,
+        name: &NamespacedName,
+        events: &[Event],
+    ) -> Result<(), StoreError> {
+        let log = Log::Events(name.clone());
+        let lines: Result<Vec<String>, _> = events.iter().map(serde_json::to_string).collect();
+        let lines = lines.map_err(|error| StoreError::Io {
+            path: format!("the events of {name}"),
+            action: "write",
+            source: error.into(),
+        })?;
+        self.documents.append(&log, &lines).await
+    }
+
+    /// The last `count` events of a certificate, oldest first. Lines that cannot be read are left out.
+    pub async fn events(
+        &self,
+        name: &NamespacedName,
+        count: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let lines = self.documents.read_log(&Log::Events(name.clone())).await?;
+        let last = lines.iter().rev().filter_map(|line| serde_json::from_str(line).ok());
+        let mut last: Vec<Event> = last.take(count).collect();
+        last.reverse();
+        Ok(last)
+    }
+
+    /// Appends one line to the log of issuances.
+    pub async fn log_issuance(&self, line: String) -> Result<(), StoreError> {
+        self.documents.append(&Log::Issuances, &[line]).await
+    }
+
+    /// The log of issuances, oldest first. Lines that cannot be read are left out.
+    pub async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
+        let lines = self.documents.read_log(&Log::Issuances).await?;
+        Ok(lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    }
+
+    /// Ends the work on a certificate: see [`Documents::settle`].
+    pub async fn settle(&self, name: &NamespacedName) -> Result<(), StoreError> {
+        self.documents.settle(&Key::Certificate(name.clone()), &[]).await
     }
 
     /// The record of an account, by the digest of its identity.
@@ -202,8 +255,8 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         digest: &str,
         account: &Account,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         self.write(&Key::Account(digest.to_owned()), account, expected, |_, _| None).await
     }
 
@@ -236,7 +289,7 @@ impl<'a, S: Store> Records<'a, S> {
             return Ok((known, None));
         };
         let mut accounts: Vec<Account> = Vec::new();
-        for key in self.store.list(&Prefix::Accounts).await? {
+        for key in self.keys(&Collection::Accounts).await? {
             // The work on an account that cannot be read reports that.
             if let Ok(Some(account)) = self.look(&key).await {
                 accounts.push(account.value);
@@ -244,7 +297,7 @@ impl<'a, S: Store> Records<'a, S> {
         }
         let own = accounts.iter().find(|other| other.identity == *account);
         let url = own.and_then(|own| own.url.as_deref());
-        let log = self.store.issuances().await?;
+        let log = self.issuances().await?;
         let ledger = Ledger::new(published, url, &accounts, &log, &known, now);
         Ok((known, Some(ledger)))
     }
@@ -254,7 +307,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         digest: &str,
         limits: &AccountLimits,
-        expected: Option<&Etag>,
+        expected: Option<&Version>,
     ) -> Result<(), StoreError> {
         let key = Key::AccountLimits(digest.to_owned());
         self.write(&key, limits, expected, |_, _| None).await.map(drop)
@@ -265,7 +318,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        let stored = self.store.get(&Key::NextKey(name.clone())).await?;
+        let stored = self.documents.get(&Key::NextKey(name.clone())).await?;
         Ok(stored.map(|stored| stored.bytes))
     }
 
@@ -280,7 +333,7 @@ impl<'a, S: Store> Records<'a, S> {
 
     /// Removes the next private key, once it is published or obsolete.
     pub async fn delete_next_key(&self, name: &NamespacedName) -> Result<(), StoreError> {
-        self.delete(&Key::NextKey(name.clone())).await
+        self.documents.delete(&Key::NextKey(name.clone())).await
     }
 
     /// Removes a request that was never answered.
@@ -289,7 +342,7 @@ impl<'a, S: Store> Records<'a, S> {
         name: &NamespacedName,
         revision: u32,
     ) -> Result<(), StoreError> {
-        self.delete(&Key::Request(name.clone(), revision)).await
+        self.documents.delete(&Key::Request(name.clone(), revision)).await
     }
 
     /// The key of an account, PKCS#8 PEM.
@@ -297,7 +350,7 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         digest: &str,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        let stored = self.store.get(&Key::AccountKey(digest.to_owned())).await?;
+        let stored = self.documents.get(&Key::AccountKey(digest.to_owned())).await?;
         Ok(stored.map(|stored| stored.bytes))
     }
 
@@ -305,10 +358,10 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         key: &Key,
         value: &T,
-        expected: Option<&Etag>,
+        expected: Option<&Version>,
         changed: impl Fn(&T, &T) -> Option<String>,
-    ) -> Result<Etag, StoreError> {
-        let path = || self.store.place(key);
+    ) -> Result<Version, StoreError> {
+        let path = || self.documents.place(key);
         let bytes = self.seal(key, value)?;
         let Some(expected) = expected else { return self.put(key, &bytes, None).await };
         match self.read::<T>(key).await? {
@@ -326,42 +379,17 @@ impl<'a, S: Store> Records<'a, S> {
         &self,
         key: &Key,
         bytes: &[u8],
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         match expected {
-            _ if self.is_a_step(key) => self.store.append(key, Some(bytes), expected).await,
-            Some(expected) => self.store.put_if(key, bytes, expected).await,
-            None => self.store.create(key, bytes).await,
-        }
-    }
-
-    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
-        if !self.is_a_step(key) {
-            return self.store.delete(key).await;
-        }
-        match self.store.get(key).await? {
-            Some(now) => self.store.append(key, None, Some(&now.revision)).await.map(drop),
-            None => Ok(()),
-        }
-    }
-
-    fn is_a_step(&self, key: &Key) -> bool {
-        match key {
-            Key::Certificate(_) | Key::Request(..) | Key::Order(..) | Key::NextKey(_) => {
-                self.has_steps
-            }
-            Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::AccountLimits(_)
-            | Key::BannedKeys
-            | Key::Revoked(_)
-            | Key::Scheduler => false,
+            Some(expected) => self.documents.put_if(key, bytes, expected).await,
+            None => self.documents.create(key, bytes).await,
         }
     }
 
     fn seal<T: Document>(&self, key: &Key, value: &T) -> Result<Vec<u8>, StoreError> {
         envelope::seal(value).map_err(|error| StoreError::Io {
-            path: self.store.place(key),
+            path: self.documents.place(key),
             action: "write",
             source: error.into(),
         })
@@ -369,10 +397,10 @@ impl<'a, S: Store> Records<'a, S> {
 
     /// Reads a document; a damaged one is set aside.
     async fn read<T: Document>(&self, key: &Key) -> Result<Option<Versioned<T>>, StoreError> {
-        let Some(stored) = self.store.get(key).await? else { return Ok(None) };
+        let Some(stored) = self.documents.get(key).await? else { return Ok(None) };
         match self.parse(key, &stored) {
             Err(StoreError::Corrupt { path, why, .. }) => {
-                let moved_to = match self.store.quarantine(key, &stored.revision).await {
+                let moved_to = match self.documents.quarantine(key, &stored.revision).await {
                     Ok(moved_to) => moved_to,
                     Err(error @ StoreError::Conflict { .. }) => return Err(error),
                     Err(error) => {
@@ -392,7 +420,7 @@ impl<'a, S: Store> Records<'a, S> {
 
     /// Reads a document; a damaged one stays where it is.
     async fn look<T: Document>(&self, key: &Key) -> Result<Option<Versioned<T>>, StoreError> {
-        let Some(stored) = self.store.get(key).await? else { return Ok(None) };
+        let Some(stored) = self.documents.get(key).await? else { return Ok(None) };
         let parsed = self.parse(key, &stored);
         drop_plain(stored);
         parsed.map(Some)
@@ -400,7 +428,7 @@ impl<'a, S: Store> Records<'a, S> {
 
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Versioned<T>, StoreError> {
         let value = envelope::open(&stored.bytes)
-            .map_err(|error| StoreError::unreadable::<T>(error, self.store.place(key)))?;
+            .map_err(|error| StoreError::unreadable::<T>(error, self.documents.place(key)))?;
         Ok(Versioned { value, revision: stored.revision.clone() })
     }
 }
@@ -418,7 +446,7 @@ mod tests {
 
     use super::*;
     use crate::resource::{OrderPhase, PUBLISHED};
-    use crate::store::port::Lock;
+    use crate::store::key::Lock;
     use crate::store::{OpenMode, StateDirectory, samples};
 
     fn web() -> NamespacedName {
@@ -444,6 +472,7 @@ mod tests {
         records.put_certificate(&web(), &samples::record(), None).await.unwrap();
         records.put_request(&web(), &samples::request(), None).await.unwrap();
         records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
+        records.settle(&web()).await.unwrap();
         records.put_account("ab", &samples::account(), None).await.unwrap();
         records.put_queue(&samples::queue(), None).await.unwrap();
         vec![
@@ -467,8 +496,8 @@ mod tests {
             let path = PathBuf::from(state.place(&key));
             let good = std::fs::read(&path).unwrap();
             for (number, damage) in (1..).zip(damages(&good)) {
-                state.delete(&key).await.unwrap();
-                state.create(&key, &damage).await.unwrap();
+                state.remove_file(&key).unwrap();
+                state.create_file(&key, &damage).unwrap();
                 let error = read(&records, &key).await.unwrap_err();
                 let aside = format!("{}.corrupt-{number}", path.display());
                 let StoreError::Corrupt { moved_to, .. } = error else { panic!("{error}") };
@@ -544,6 +573,7 @@ mod tests {
         let path = scratch.path().join("s");
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
         let written = Records::new(&state).put_certificate(&web(), &samples::record(), None).await;
+        Records::new(&state).settle(&web()).await.unwrap();
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
         let found = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
         assert_eq!(found.value, samples::record());
@@ -596,7 +626,7 @@ mod tests {
     async fn pruning_removes_what_has_outlived_its_use_from_disk() {
         let scratch = tempfile::tempdir().unwrap();
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
-        let _lease = state.lock(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
+        let _lease = state.lease(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
         let records = Records::new(&state);
         for revision in 5..=7 {
             let request = CertificateRequest { revision, ..samples::request() };
@@ -604,7 +634,9 @@ mod tests {
         }
         assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 2);
         assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 0);
-        let left = state.list(&Prefix::Requests(web())).await.unwrap();
-        assert_eq!(left, [Key::Request(web(), 7)]);
+        records.settle(&web()).await.unwrap();
+        let left = std::fs::read_dir(scratch.path().join("s/certificates/default/web/requests"));
+        let left: Vec<_> = left.unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["7.json"]);
     }
 }

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use super::atomic;
 use super::directory::StateDirectory;
 use super::layout;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 impl StateDirectory {
     /// Whether the state at this path notes anything reported, at the price of a look.

@@ -6,7 +6,8 @@
 use super::folder::Folder;
 use super::set::{self, DATA, REVISION_PREFIX};
 use super::{adoption, atomic, secret};
-use crate::store::port::{SecretSet, StoreError};
+use crate::store::error::StoreError;
+use crate::store::live_files::SecretSet;
 
 /// The existing sets, by revision and age.
 pub(super) fn sets(folder: &Folder) -> Result<Vec<SecretSet>, StoreError> {

@@ -17,7 +17,7 @@ use super::set::{
 };
 use super::{adoption, atomic, layout};
 use crate::resource::{SecretFiles, SecretMetadata};
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 /// How often a reader retries when concurrent publishes remove what it reads.
 const READ_TRIES: usize = 100;

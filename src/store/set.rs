@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::folder::{Folder, Guard, text};
 use crate::resource::{NamespacedName, SecretFiles, SecretMetadata, annotation, envelope};
-use crate::store::port::{LiveSet, StoreError};
+use crate::store::error::StoreError;
+use crate::store::live_files::LiveSet;
 
 /// The one link that moves.
 pub(super) const DATA: &str = "..data";

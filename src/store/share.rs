@@ -15,7 +15,7 @@ use super::folder::Folder;
 use super::set::{Claim, DATA, Share, owner_of, stable_target};
 use super::{layout, rollback, secret};
 use crate::resource::NamespacedName;
-use crate::store::port::StoreError;
+use crate::store::error::StoreError;
 
 impl StateDirectory {
     /// The part of a Secret's folder that belongs to a Certificate of this name.

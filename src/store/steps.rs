@@ -13,15 +13,17 @@ use rustix::io::retry_on_intr;
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, Guard, io_error, text};
-use super::in_flight::{self, FILE, FULL, File, Made, Steps};
+use super::in_flight::{FILE, FULL, File, Made, Steps};
 use super::{atomic, layout};
 use crate::resource::NamespacedName;
-use crate::store::port::{Etag, Key, Store, StoreError};
+use crate::store::documents::Version;
+use crate::store::error::StoreError;
+use crate::store::key::Key;
 
 impl StateDirectory {
     /// What the steps in flight made of a document; `None` when they have not changed it.
     pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Made>, StoreError> {
-        let Some(of) = in_flight::certificate_of(key) else { return Ok(None) };
+        let Some(of) = key.certificate() else { return Ok(None) };
         let known = self.steps_of(of, matches!(key, Key::Certificate(_)))?;
         Ok(known.and_then(|steps| steps.document(key).cloned()))
     }
@@ -86,21 +88,21 @@ impl StateDirectory {
         Steps::read(&bytes, of, &place, on_disk).map(|steps| Some(Arc::new(steps)))
     }
 
-    fn etag_on_disk(&self, key: &Key) -> Result<Option<Etag>, StoreError> {
+    fn etag_on_disk(&self, key: &Key) -> Result<Option<Version>, StoreError> {
         let bytes = self.bytes(&layout::document(key)?)?;
-        Ok(bytes.map(|bytes| Etag::of(&bytes)))
+        Ok(bytes.map(|bytes| Version::of(&bytes)))
     }
 
-    /// Appends a step. See [`Store::append`].
-    pub(super) async fn append_step(
+    /// Writes a step of the work on a certificate: `bytes` are the next version of one of its
+    /// documents, none when it is removed, and `expected` is the version before, none when there must
+    /// be none.
+    pub(super) fn put_step(
         &self,
+        of: &NamespacedName,
         key: &Key,
         bytes: Option<&[u8]>,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
-        let Some(of) = in_flight::certificate_of(key) else {
-            return Err(self.conflict(&layout::document(key)?));
-        };
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         let folder = self.make_unsynced(&layout::certificate(of)?)?;
         let known = self.steps_in(&folder, of)?;
         let now = match known.as_ref().and_then(|steps| steps.document(key)) {
@@ -110,7 +112,7 @@ impl StateDirectory {
         if now.as_ref() != expected {
             return Err(self.conflict(&layout::document(key)?));
         }
-        let etag = Etag::of(bytes.unwrap_or_default());
+        let etag = Version::of(bytes.unwrap_or_default());
         let size = bytes.map_or(0, <[u8]>::len);
         let is_full = |steps: &Steps| steps.length() > 0 && steps.length() + size_of(size) > FULL;
         let known = match known {
@@ -124,8 +126,8 @@ impl StateDirectory {
         if size_of(size) > FULL {
             self.settle_steps(of, &[])?;
             return match (bytes, expected) {
-                (Some(bytes), None) => self.create(key, bytes).await,
-                (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
+                (Some(bytes), None) => self.create_file(key, bytes),
+                (Some(bytes), Some(expected)) => self.replace_file(key, bytes, expected),
                 (None, _) => Ok(etag),
             };
         }
@@ -181,7 +183,7 @@ impl StateDirectory {
     }
 
     /// Writes the documents to their files and removes the file of the steps. Nothing is done where
-    /// there is none. See [`Store::settle`].
+    /// there is none. See [`Documents::settle`](super::documents::Documents::settle).
     pub(super) fn settle_steps(&self, of: &NamespacedName, past: &[Key]) -> Result<(), StoreError> {
         let names = layout::certificate(of)?;
         let Some(folder) = self.folder_with_steps(of)? else { return Ok(()) };
@@ -307,7 +309,9 @@ mod tests {
 
     use super::*;
     use crate::store::OpenMode;
-    use crate::store::port::{Lock, Prefix, Stored};
+    use crate::store::documents::{Documents as _, Stored};
+    use crate::store::key::{Collection, Lock};
+    use crate::store::live_files::LiveFiles;
 
     const FOLDER: &str = "certificates/default/web";
 
@@ -324,6 +328,15 @@ mod tests {
         StateDirectory::open(path, mode).unwrap()
     }
 
+    fn step(
+        state: &StateDirectory,
+        key: &Key,
+        bytes: Option<&[u8]>,
+        before: Option<&Version>,
+    ) -> Result<Version, StoreError> {
+        state.put_step(key.certificate().unwrap(), key, bytes, before)
+    }
+
     fn keys() -> [Key; 4] {
         [
             Key::Certificate(web()),
@@ -338,7 +351,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o700)).unwrap();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        done(state.create(&Key::Certificate(web()), b"before")).unwrap();
+        state.create_file(&Key::Certificate(web()), b"before").unwrap();
         let file = scratch.path().join(FOLDER).join(FILE);
         (scratch, file)
     }
@@ -367,15 +380,15 @@ mod tests {
             stored.map(|stored| String::from_utf8(stored.bytes.to_vec()).unwrap())
         };
         let [record, _, request, order] = keys();
-        let orders = || reader.keys(&Prefix::Orders(web())).unwrap();
+        let orders = || reader.keys(&Collection::Orders(web())).unwrap();
         assert_eq!((text(&record).as_deref(), text(&request)), (Some("before"), None));
-        done(state.append(&request, Some(b"csr"), None)).unwrap();
-        done(state.append(&order, Some(b"creating"), None)).unwrap();
+        step(&state, &request, Some(b"csr"), None).unwrap();
+        step(&state, &order, Some(b"creating"), None).unwrap();
         assert_eq!((text(&request), text(&order), orders()), (None, None, Vec::new()));
         // With the record it looks again, and when it has read another certificate.
         assert_eq!(text(&record).as_deref(), Some("before"));
         assert_eq!((text(&request).as_deref(), orders()), (Some("csr"), vec![order.clone()]));
-        done(state.append(&order, Some(b"ordered"), Some(&Etag::of(b"creating")))).unwrap();
+        step(&state, &order, Some(b"ordered"), Some(&Version::of(b"creating"))).unwrap();
         assert_eq!(text(&order).as_deref(), Some("creating"));
         assert_eq!(text(&Key::NextKey(NamespacedName::new("default", "mail"))), None);
         assert_eq!(text(&order).as_deref(), Some("ordered"));
@@ -397,7 +410,7 @@ mod tests {
         let mut all = vec![seen(path)];
         for (key, bytes) in steps {
             let before = done(state.get(key)).unwrap().map(|stored| stored.revision);
-            done(state.append(key, bytes.map(str::as_bytes), before.as_ref())).unwrap();
+            step(state, key, bytes.map(str::as_bytes), before.as_ref()).unwrap();
             all.push(seen(path));
         }
         all
@@ -415,11 +428,11 @@ mod tests {
         );
         let last = vec![some("issued"), None, some("answered"), some("ordered")];
         assert_eq!(all[8], last);
-        let requests = done(state.list(&Prefix::Requests(web()))).unwrap();
+        let requests = state.keys(&Collection::Requests(web())).unwrap();
         assert_eq!(requests, [Key::Request(web(), 1)]);
         let folder = scratch.path().join(FOLDER);
         assert_eq!(fs::read_to_string(folder.join("status.json")).unwrap(), "before");
-        done(state.settle(&web(), &[])).unwrap();
+        state.settle_steps(&web(), &[]).unwrap();
         assert!(!file.exists());
         assert_eq!(seen(scratch.path()), last);
         let texts = ["status.json", "requests/1.json", "orders/1-1.json"]
@@ -432,12 +445,12 @@ mod tests {
         let (scratch, _) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let key = Key::Certificate(web());
-        for expected in [None, Some(Etag::of(b"other"))] {
-            let found = done(state.append(&key, Some(b"new"), expected.as_ref()));
+        for expected in [None, Some(Version::of(b"other"))] {
+            let found = step(&state, &key, Some(b"new"), expected.as_ref());
             assert!(matches!(found, Err(StoreError::Conflict { .. })), "{expected:?}");
         }
-        done(state.append(&key, Some(b"new"), Some(&Etag::of(b"before")))).unwrap();
-        let found = done(state.append(&key, Some(b"newer"), Some(&Etag::of(b"before"))));
+        step(&state, &key, Some(b"new"), Some(&Version::of(b"before"))).unwrap();
+        let found = step(&state, &key, Some(b"newer"), Some(&Version::of(b"before")));
         assert!(matches!(found, Err(StoreError::Conflict { .. })));
     }
 
@@ -471,13 +484,13 @@ mod tests {
         put(&file, &whole[..whole.len() - 3]);
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let secret = NamespacedName::new("default", "web-tls");
-        assert!(state.has_temporaries(&web(), &secret).unwrap());
-        let _lease = done(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
-        assert!(!file.exists() && !state.has_temporaries(&web(), &secret).unwrap());
+        assert!(LiveFiles::has_temporaries(&state, &web(), &secret).unwrap());
+        let _lease = done(state.lease(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
+        assert!(!file.exists() && !LiveFiles::has_temporaries(&state, &web(), &secret).unwrap());
         assert_eq!(seen(scratch.path()), all[7]);
         let key = Key::NextKey(web());
         let before = done(state.get(&key)).unwrap().map(|stored| stored.revision);
-        done(state.append(&key, None, before.as_ref())).unwrap();
+        step(&state, &key, None, before.as_ref()).unwrap();
         assert_eq!(seen(scratch.path()), all[8]);
     }
 
@@ -487,7 +500,7 @@ mod tests {
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let last = issue(&state, scratch.path()).pop().unwrap();
         let whole = fs::read(&file).unwrap();
-        done(state.settle(&web(), &[])).unwrap();
+        state.settle_steps(&web(), &[]).unwrap();
         for end in 0..=whole.len() {
             // Cut before the key was removed, the file alone would bring it back.
             put(&file, &whole[..end]);
@@ -500,14 +513,14 @@ mod tests {
         let (scratch, file) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let (request, order) = (Key::Request(web(), 1), Key::Order(web(), 1, 1));
-        done(state.create(&order, b"creating")).unwrap();
-        let creating = Etag::of(b"creating");
-        done(state.append(&order, Some(b"ordered"), Some(&creating))).unwrap();
-        done(state.append(&request, Some(b"csr"), None)).unwrap();
+        state.create_file(&order, b"creating").unwrap();
+        let creating = Version::of(b"creating");
+        step(&state, &order, Some(b"ordered"), Some(&creating)).unwrap();
+        step(&state, &request, Some(b"csr"), None).unwrap();
         let steps = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        done(state.put_if(&order, b"replaced", &creating)).unwrap();
+        state.replace_file(&order, b"replaced", &creating).unwrap();
         put(&file, &steps);
         let found = seen(scratch.path());
         let some = |text: &str| Some(text.to_owned());
@@ -515,7 +528,7 @@ mod tests {
         // Nor does one that begins a document that is there.
         fs::remove_file(&file).unwrap();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        done(state.create(&request, b"answered")).unwrap();
+        state.create_file(&request, b"answered").unwrap();
         put(&file, &steps);
         let found = seen(scratch.path());
         assert_eq!(found, [some("before"), None, some("answered"), some("replaced")]);
@@ -529,8 +542,8 @@ mod tests {
         let mut bytes = fs::read(&file).unwrap();
         bytes.extend(b"{\"version\":1,\"docu");
         put(&file, &bytes);
-        let before = Etag::of(b"ordered");
-        done(state.append(&Key::Order(web(), 1, 1), Some(b"more"), Some(&before))).unwrap();
+        let before = Version::of(b"ordered");
+        step(&state, &Key::Order(web(), 1, 1), Some(b"more"), Some(&before)).unwrap();
         assert_eq!(seen(scratch.path())[3].as_deref(), Some("more"));
     }
 
@@ -544,7 +557,7 @@ mod tests {
             assert!(matches!(found, Err(StoreError::Version { found: 2, known: 1, .. })));
         };
         refused(done(state.get(&Key::Certificate(web()))).map(drop));
-        refused(done(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).map(drop));
+        refused(done(state.lease(&Lock::Certificate(web()), SignedDuration::ZERO)).map(drop));
         assert_eq!(fs::read(&file).unwrap(), newer);
     }
 
@@ -556,11 +569,11 @@ mod tests {
         let mut before = None;
         for number in 0..5_u8 {
             let bytes = vec![number; 1_200_000];
-            before = Some(done(state.append(&key, Some(&bytes), before.as_ref())).unwrap());
+            before = Some(step(&state, &key, Some(&bytes), before.as_ref()).unwrap());
             assert!(fs::metadata(&file).unwrap().len() <= FULL);
         }
         let large = vec![7; usize::try_from(FULL).unwrap() + 1];
-        done(state.append(&key, Some(&large), before.as_ref())).unwrap();
+        step(&state, &key, Some(&large), before.as_ref()).unwrap();
         assert_eq!(done(state.get(&key)).unwrap().unwrap().bytes.len(), large.len());
     }
 }

@@ -11,7 +11,8 @@ use rustix::fs::FileType;
 use super::directory::StateDirectory;
 use super::layout;
 use crate::resource::{Challenge, Order, Token, envelope};
-use crate::store::port::{Prefix, StoreError};
+use crate::store::error::StoreError;
+use crate::store::key::Collection;
 
 impl StateDirectory {
     /// Removes those tokens. None where an order cannot be read.
@@ -38,7 +39,7 @@ impl StateDirectory {
     fn owed_tokens(&self) -> Result<Option<BTreeSet<String>>, StoreError> {
         let mut owed = BTreeSet::new();
         for name in self.certificate_names()? {
-            for key in self.keys(&Prefix::Orders(name))? {
+            for key in self.keys(&Collection::Orders(name))? {
                 let Some(stored) = self.document(&key)? else { continue };
                 let Ok(order) = envelope::open::<Order>(&stored.bytes) else {
                     return Ok(None);

@@ -6,7 +6,7 @@ use super::open::Workspace;
 use super::run::{Job, RunError};
 use crate::controller::{EffectError, Snapshot};
 use crate::engine::inputs::account_id;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store, StoreError};
 use crate::engine::{AccountRequest, Ending, Goal, Task};
 use crate::resource::{Account, AccountIdentity, AccountStep, Issuer};
 use crate::store::Records;
@@ -49,7 +49,7 @@ impl Workspace {
         &self,
         tasks: &'t [Task],
     ) -> Result<Vec<&'t Issuer>, StoreError> {
-        let records = Records::new(&self.state);
+        let records = Records::new(self.state.documents());
         let (mut seen, mut lost) = (BTreeSet::new(), Vec::new());
         for issuer in tasks.iter().map(|task| &*task.issuer) {
             let id = account_id(&AccountIdentity::of(issuer));

@@ -9,7 +9,7 @@ use super::open::Workspace;
 use super::outlook::{Outlook, continued};
 use crate::engine::DryRun;
 use crate::engine::inputs::account_id;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store, StoreError};
 use crate::resource::{AccountIdentity, AccountLimits, Issuer, Ledger, Spent};
 use crate::store::Records;
 
@@ -49,7 +49,7 @@ impl Workspace {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => {
                 let limits = self.settings.options.limits;
-                let records = Records::new(&self.state);
+                let records = Records::new(self.state.documents());
                 unknown.insert(records.ledger(&id, &account, limits, now).await?)
             }
         })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::open::Workspace;
 use super::selection::Targets;
-use crate::engine::ports::{Store as _, StoreError};
+use crate::engine::ports::{LiveFiles, Store, StoreError};
 use crate::engine::{Force, Goal, Task};
 use crate::resource::{Certificate, Issuer, Settings};
 
@@ -41,7 +41,8 @@ impl Workspace {
         let settings = unmanaged(&task.issuer.settings);
         let issuer = Arc::new(Issuer { settings, ..Issuer::clone(&task.issuer) });
         // The user started this by hand: the backoff of an earlier run does not apply.
-        let is_issued = self.state.published(&certificate.secret_key()).await?.is_some();
+        let is_issued =
+            self.state.live_files().published(&certificate.secret_key()).await?.is_some();
         let force = (!is_issued).then_some(Force::default());
         // Later runs must not read its manifest.
         let references = Vec::new();

@@ -14,7 +14,7 @@ use super::target::NameTarget;
 use super::view::Damage;
 use crate::acme::RequestCounts;
 use crate::engine::RefusedProfiles;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store, StoreError};
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, Issuer, NamespacedName};
 use crate::store::{OpenMode, Records, StateDirectory};
@@ -193,7 +193,7 @@ impl Workspace {
                 Ok(record) => outlines.push((name, RecordOutline::from(record))),
                 Err(error) => damaged.push((name, Damage::of(&error))),
             };
-        Records::new(&self.state).each_certificate(self.scope.names(), keep).await?;
+        Records::new(self.state.documents()).each_certificate(self.scope.names(), keep).await?;
         records.sort_by(|(one, _), (other, _)| one.cmp(other));
         outlines.sort_by(|(one, _), (other, _)| one.cmp(other));
         (self.records, self.outlines, self.damaged) = (records, outlines, damaged);

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use super::open::Workspace;
 use super::run::Job;
 use super::selection::Targets;
-use crate::engine::ports::{Lock, Store as _, StoreError};
+use crate::engine::ports::{Documents, Lock, Store, StoreError};
 use crate::engine::{Goal, Task};
 use crate::manifest::SecretSource;
 use crate::resource::{
@@ -117,13 +117,18 @@ impl Workspace {
 
     /// The readable orders of a certificate, oldest first.
     pub async fn orders(&self, name: &NamespacedName) -> Result<Vec<Order>, StoreError> {
-        let all = Records::new(&self.state).all_orders(name).await?;
+        let all = Records::new(self.state.documents()).all_orders(name).await?;
         Ok(all.into_iter().filter_map(|(_, stored)| Some(stored.ok()?.value)).collect())
     }
 
     /// Whether a run holds the certificate's lock: then it was not interrupted.
     async fn is_at_work(&self, name: &NamespacedName) -> Result<bool, StoreError> {
-        match self.state.lock(&Lock::Certificate(name.clone()), SignedDuration::ZERO).await {
+        match self
+            .state
+            .documents()
+            .lease(&Lock::Certificate(name.clone()), SignedDuration::ZERO)
+            .await
+        {
             Ok(_lease) => Ok(false),
             Err(StoreError::Locked { .. }) => Ok(true),
             Err(error) => Err(error),

@@ -8,7 +8,7 @@ use super::open::{Scope, Workspace};
 use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
-use crate::engine::ports::{Store as _, StoreError};
+use crate::engine::ports::{LiveFiles, Store, StoreError};
 use crate::engine::{live_files, published_pair};
 use crate::resource::{
     Certificate, DataLink, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation,
@@ -137,9 +137,9 @@ impl Owners {
     pub async fn files(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         match &self.known {
             Some((workspace, _)) => {
-                let links = workspace.state().links(secret).await?;
+                let links = workspace.state().live_files().links(secret).await?;
                 if let DataLink::Set(_) = links.data {
-                    return workspace.state().published(secret).await;
+                    return workspace.state().live_files().published(secret).await;
                 }
                 let mut records = workspace.records().iter();
                 let record = records.find(|(name, record)| {
@@ -218,7 +218,7 @@ impl Owners {
     /// adopted pair.
     pub async fn other_revision(&self, secret: &NamespacedName, fingerprint: &str) -> Option<u32> {
         let (workspace, _) = self.known.as_ref()?;
-        let sets = workspace.state().sets(secret).await.ok()?.into_iter();
+        let sets = workspace.state().live_files().sets(secret).await.ok()?.into_iter();
         sets.filter(|set| !set.is_live).find_map(|set| {
             let leaf = published_pair(&set.files.ok()?).certificate?.ok()?;
             (leaf.fingerprint == fingerprint).then_some(set.revision)

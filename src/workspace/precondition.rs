@@ -9,7 +9,7 @@ use super::run::USER_AGENT;
 use super::selection::issuer_of;
 use super::settings::Settings;
 use crate::engine::inputs::{account_id, names_of, solver_for};
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store, StoreError};
 use crate::engine::precondition::{Need, Unmet, of_certificate, of_issuer};
 use crate::engine::{IssuerAccess, ProviderAccess, Task, dns_api};
 use crate::manifest::{self, Diagnostic, Loaded, ObjectId, SecretSource};
@@ -207,7 +207,8 @@ impl Workspace {
                 continue;
             }
             let id = account_id(&AccountIdentity::of(issuer));
-            let has_account_key = Records::new(&self.state).account_key(&id).await?.is_some();
+            let has_account_key =
+                Records::new(self.state.documents()).account_key(&id).await?.is_some();
             let acme = &issuer.acme;
             let profile = (acme.server.clone(), acme.profile.clone());
             let refused_profile = self.refused_profiles.borrow().get(&profile).cloned();

@@ -11,7 +11,9 @@ use crate::controller::revocation::{self, Cancelled, Requested, RevocationError,
 use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
-use crate::engine::ports::{Clock as _, Lock, SecretSet, Store as _, StoreError, SystemClock};
+use crate::engine::ports::{
+    Clock as _, Documents, LiveFiles, Lock, SecretSet, Store, StoreError, SystemClock,
+};
 use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, published_pair};
 use crate::pki::{Chain, PrivateKey};
 use crate::resource::{
@@ -216,7 +218,8 @@ impl Workspace {
             remembered.unbanned = ban(&self.state, key, wait).await.err();
         }
         let revoked = RevokedCertificate::new(leaf, reason, now);
-        remembered.adoptable = Records::new(&self.state).remember_revoked(&revoked).await.err();
+        remembered.adoptable =
+            Records::new(self.state.documents()).remember_revoked(&revoked).await.err();
         for (name, record) in &self.records {
             let secret = NamespacedName::new(&name.namespace, &record.secret_name);
             let (found, error) = match self.holding(name, &secret, leaf).await {
@@ -238,8 +241,9 @@ impl Workspace {
         name: &NamespacedName,
     ) -> Result<Vec<Revocation>, StoreError> {
         let lock = Lock::Certificate(name.clone());
-        let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
-        let records = Records::new(&self.state);
+        let _lease =
+            self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
+        let records = Records::new(self.state.documents());
         let Some(stored) = records.certificate(name).await? else { return Ok(Vec::new()) };
         let owed = stored.value.revocations.iter().filter(|revocation| revocation.is_owed());
         let owed: Vec<Revocation> = owed.cloned().collect();
@@ -251,7 +255,8 @@ impl Workspace {
                 self.give_up_orders(name, now).await?;
             }
             records.put_certificate(name, &record, Some(&stored.revision)).await?;
-            self.state.journal(name, &events).await?;
+            records.settle(name).await?;
+            records.note_events(name, &events).await?;
         }
         Ok(owed)
     }
@@ -262,7 +267,7 @@ impl Workspace {
         name: &NamespacedName,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let records = Records::new(&self.state);
+        let records = Records::new(self.state.documents());
         for ((revision, number), order) in records.all_orders(name).await? {
             let order = order?;
             if order.value.phase.is_open() {
@@ -286,14 +291,14 @@ impl Workspace {
             let is_leaf = pair.leaf().is_some_and(|found| found.fingerprint == leaf.fingerprint);
             is_leaf && pair.other_owner(&name.name).is_none()
         };
-        let sets = self.state.sets(secret).await?;
+        let sets = self.state.live_files().sets(secret).await?;
         let of_a_set = |set: &&SecretSet| set.files.as_ref().is_ok_and(is_it);
         let found = sets.iter().filter(of_a_set).max_by_key(|set| set.is_live);
         if let Some(set) = found {
             return Ok(Some((set.revision, set.is_live)));
         }
         // A pair from before certctl is in no set yet.
-        let live = self.state.published(secret).await?;
+        let live = self.state.live_files().published(secret).await?;
         Ok(live.as_ref().is_some_and(is_it).then_some((0, true)))
     }
 
@@ -305,14 +310,16 @@ impl Workspace {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let lock = Lock::Certificate(name.clone());
-        let _lease = self.state.lock(&lock, self.settings.options.lock_timeout).await?;
-        let records = Records::new(&self.state);
+        let _lease =
+            self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
+        let records = Records::new(self.state.documents());
         let Some(stored) = records.certificate(name).await? else { return Ok(()) };
         let Some((record, event)) = revocation::noted(&stored.value, leaf, reason, now) else {
             return Ok(());
         };
         records.put_certificate(name, &record, Some(&stored.revision)).await?;
-        self.state.journal(name, &[event]).await
+        records.settle(name).await?;
+        records.note_events(name, &[event]).await
     }
 }
 

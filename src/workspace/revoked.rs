@@ -22,7 +22,7 @@ use crate::controller::revocation::{
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::Store as _;
+use crate::engine::ports::{LiveFiles, Store};
 use crate::pki::{Chain, Revocation, RevocationDoubt, RevocationList};
 use crate::probe::Network;
 use crate::resource::{LeafFacts, NamespacedName, RevokedCertificate};
@@ -122,7 +122,8 @@ impl Workspace {
 
     /// The live certificate of a task, and the first CRL that it names.
     async fn named(&self, task: &Task) -> Option<(String, Named)> {
-        let files = self.state.published(&task.certificate.secret_key()).await.ok()??;
+        let files =
+            self.state.live_files().published(&task.certificate.secret_key()).await.ok()??;
         let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
         let url = chain.crl_url()?;
         let [der, issuer, ..] = chain.certificates() else { return None };

@@ -15,7 +15,7 @@ use crate::acme::Limits;
 use crate::controller::Snapshot;
 use crate::controller::alert::{self, Stage};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock as _, Store as _, StoreError, SystemClock};
+use crate::engine::ports::{Clock as _, HostRecord, Store, StoreError, SystemClock};
 use crate::engine::{
     Alert, Dns01Options, Ended, Ending, Engine, Hooks, Observer, Options, Performer as _, StandIn,
     Task, World, WorldOptions, has_alert_hook,
@@ -161,11 +161,11 @@ impl Workspace {
         let world = self.world(&SystemClock, job).await?;
         for view in views.iter().filter(|_| world.hears_of_failures()) {
             let Some((alert, mark)) = alert_of(view, now) else { continue };
-            if self.state.is_alerted(&view.key, &mark) {
+            if self.state.host_record().is_alerted(&view.key, &mark) {
                 continue;
             }
             match world.alert(&alert).await {
-                Ok(()) => self.state.note_alert(&view.key, &mark)?,
+                Ok(()) => self.state.host_record().note_alert(&view.key, &mark)?,
                 Err(error) => {
                     tracing::warn!(certificate = %view.key, %error, "the on-failure hook failed");
                 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::open::Workspace;
 use crate::engine::alert_of;
-use crate::engine::ports::{Store as _, StoreError};
+use crate::engine::ports::{HostRecord, Store, StoreError};
 use crate::resource::{NamespacedName, RevokedCertificate};
 use crate::store::{Claim, Records, Share};
 
@@ -89,7 +89,7 @@ impl Workspace {
         has_secret: bool,
     ) -> Result<(), StoreError> {
         // What is revoked stays known: its files may come back.
-        let records = Records::new(&self.state);
+        let records = Records::new(self.state.documents());
         let revocations = self.record(certificate).map(|record| &record.revocations);
         for revoked in revocations.into_iter().flatten().filter_map(RevokedCertificate::of) {
             records.remember_revoked(&revoked).await?;
@@ -98,6 +98,6 @@ impl Workspace {
         let claims: Vec<Claim> =
             secrets.iter().map(|secret| self.claim(certificate, secret)).collect();
         self.state.forget(certificate, &claims, has_secret, wait).await?;
-        self.state.forget_alert(&alert_of(certificate))
+        self.state.host_record().forget_alert(&alert_of(certificate))
     }
 }

@@ -13,7 +13,7 @@ use super::selection::{Targets, is_about};
 use super::view::{CertificateView, Damage, IssuerView, Mistake};
 use crate::controller::{alert, backoff, deploy, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
-use crate::engine::ports::{Lock, StoreError};
+use crate::engine::ports::{Lock, Store, StoreError};
 use crate::engine::{Seen, Task, dry_run, live_files, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId, SecretSource, is_gone};
 use crate::resource::{
@@ -210,7 +210,7 @@ impl Workspace {
     ) -> Result<CertificateView, StoreError> {
         let known = match self.record(&key) {
             Some(record) => Some(record.clone()),
-            None => Records::new(&self.state).certificate_as_it_is(&key).await?,
+            None => Records::new(self.state.documents()).certificate_as_it_is(&key).await?,
         };
         let Some(record) = known else { return Ok(CertificateView::unknown(key)) };
         let secret = NamespacedName::new(&key.namespace, &record.secret_name);
@@ -228,7 +228,7 @@ impl Workspace {
             lost_output: None,
             requests,
             orders: self.orders(&key).await?,
-            events: self.events(&key, depth)?,
+            events: self.events(&key, depth).await?,
             strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             overdue: alert::overdue(due, not_after, now),
@@ -298,7 +298,7 @@ impl Workspace {
             lost_output: lost,
             requests,
             orders,
-            events: self.events(&key, depth)?,
+            events: self.events(&key, depth).await?,
             strays: self.strays(&key, depth)?,
             secret_path: self.state.secret_path(&secret)?,
             account: snapshot.account,
@@ -309,10 +309,10 @@ impl Workspace {
         })
     }
 
-    fn events(&self, key: &NamespacedName, depth: Depth) -> Result<Vec<Event>, StoreError> {
+    async fn events(&self, key: &NamespacedName, depth: Depth) -> Result<Vec<Event>, StoreError> {
         match depth {
             Depth::Line => Ok(Vec::new()),
-            Depth::Page => self.state.events(key, EVENTS),
+            Depth::Page => Records::new(self.state.documents()).events(key, EVENTS).await,
         }
     }
 
@@ -335,7 +335,7 @@ impl Workspace {
     }
 
     async fn requests(&self, key: &NamespacedName) -> Result<Vec<CertificateRequest>, StoreError> {
-        let all = Records::new(&self.state).requests(key).await?;
+        let all = Records::new(self.state.documents()).requests(key).await?;
         Ok(all.into_iter().filter_map(|(_, request)| Some(request.ok()?.value)).collect())
     }
 
@@ -346,7 +346,7 @@ impl Workspace {
             namespace: issuer.metadata.namespace.clone(),
             secret_name: issuer.acme.private_key_secret_ref.name.clone(),
         };
-        let account = Records::new(&self.state).account(&account_id(&identity)).await?;
+        let account = Records::new(self.state.documents()).account(&account_id(&identity)).await?;
         Ok(account.map(|stored| stored.value))
     }
 }

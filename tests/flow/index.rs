@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use certctl::engine::inputs::digest_of;
-use certctl::engine::ports::{Clock as _, Key, Store as _, SystemClock};
+use certctl::engine::ports::{Clock as _, Documents as _, Key, SystemClock};
 use certctl::resource::NamespacedName;
 use certctl::store::{OpenMode, StateDirectory};
 use futures_util::FutureExt as _;
@@ -282,7 +282,7 @@ const TAMPERINGS: &[Tampering] = &[
         let text = String::from_utf8(record.bytes.to_vec()).unwrap();
         let edited = text.replace("\"generation\": 1", "\"generation\": 2");
         assert_ne!(edited, text);
-        let step = state.append(&key, Some(edited.as_bytes()), Some(&record.revision));
+        let step = state.put_if(&key, edited.as_bytes(), &record.revision);
         step.now_or_never().unwrap().unwrap();
     }),
     ("a torn step is in flight", &[], |twin| {

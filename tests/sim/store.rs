@@ -12,8 +12,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use certctl::engine::ports::{Etag, Key, Lock, Prefix, Store, StoreError};
-use certctl::resource::{Event, EventType, NamespacedName, Reason, SecretFiles};
+use certctl::engine::ports::{
+    Collection, Documents as _, Key, Lease as _, LiveFiles as _, Lock, Log, StoreError, Version,
+};
+use certctl::resource::{NamespacedName, SecretFiles};
 use certctl::store::{Claim, OpenMode, StateDirectory, atomic};
 use jiff::SignedDuration;
 use rustix::fs::{Mode, OFlags};
@@ -47,13 +49,12 @@ fn pair(text: &str) -> SecretFiles {
     SecretFiles([("tls.crt".to_owned(), bytes()), ("tls.key".to_owned(), bytes())].into())
 }
 
-fn event() -> Event {
-    Event {
-        time: jiff::Timestamp::UNIX_EPOCH,
-        kind: EventType::Normal,
-        reason: Reason::Issuing,
-        message: "issuing".into(),
-    }
+fn events() -> Log {
+    Log::Events(web())
+}
+
+fn line() -> [String; 1] {
+    ["{}".to_owned()]
 }
 
 fn is_root() -> bool {
@@ -75,10 +76,10 @@ fn path_of_child() -> Option<PathBuf> {
 
 async fn use_everything(state: &StateDirectory) {
     let second = SignedDuration::from_secs(60);
-    let _lease = state.lock(&Lock::Certificate(web()), second).await.unwrap();
-    let _account = state.lock(&Lock::Account("ab".into()), second).await.unwrap();
-    let _scheduler = state.lock(&Lock::Scheduler, second).await.unwrap();
-    let _run = state.lock(&Lock::Run(0), second).await.unwrap();
+    let _lease = state.lease(&Lock::Certificate(web()), second).await.unwrap();
+    let _account = state.lease(&Lock::Account("ab".into()), second).await.unwrap();
+    let _scheduler = state.lease(&Lock::Scheduler, second).await.unwrap();
+    let _run = state.lease(&Lock::Run(0), second).await.unwrap();
     let keys = [
         document(),
         Key::Request(web(), 1),
@@ -96,14 +97,15 @@ async fn use_everything(state: &StateDirectory) {
         let stored = state.get(&key).await.unwrap().unwrap();
         assert_eq!((&**stored.bytes, stored.revision), (&b"{}"[..], revision));
     }
-    state.journal(&web(), &[event()]).await.unwrap();
-    state.journal(&web(), &[event()]).await.unwrap();
-    state.log_issuance("serial 01").await.unwrap();
+    state.settle(&document(), &[]).await.unwrap();
+    for log in [events(), events(), Log::Issuances] {
+        state.append(&log, &line()).await.unwrap();
+    }
     for revision in 1..=2 {
         state.publish(&web(), revision, &pair(&revision.to_string()), None).await.unwrap();
     }
     assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
-    assert_eq!(state.events(&web(), 9).unwrap(), [event(), event()]);
+    assert_eq!(state.read_log(&events()).await.unwrap(), [line(), line()].concat());
 }
 
 /// Everything below a folder, itself included, with its mode.
@@ -164,9 +166,9 @@ fn a_reader_needs_no_directory_and_makes_none() {
     let found = futures(async {
         (
             state.get(&document()).await.unwrap().is_none(),
-            state.list(&Prefix::Certificates).await.unwrap(),
+            state.list(&Collection::Certificates, None).await.unwrap().keys,
             state.published(&web()).await.unwrap(),
-            state.events(&web(), 9).unwrap(),
+            state.read_log(&events()).await.unwrap(),
         )
     });
     assert_eq!(found, (true, vec![], None, vec![]));
@@ -187,9 +189,9 @@ fn a_reader_changes_nothing() {
             state.create(&Key::Request(web(), 9), b"").await.unwrap_err(),
             state.put_if(&document(), b"", &revision).await.unwrap_err(),
             state.delete(&document()).await.unwrap_err(),
-            state.lock(&Lock::Certificate(web()), zero).await.unwrap_err(),
-            state.journal(&web(), &[event()]).await.unwrap_err(),
-            state.log_issuance("x").await.unwrap_err(),
+            state.lease(&Lock::Certificate(web()), zero).await.unwrap_err(),
+            state.append(&events(), &line()).await.unwrap_err(),
+            state.append(&Log::Issuances, &line()).await.unwrap_err(),
             state.publish(&web(), 9, &pair("9"), None).await.unwrap_err(),
             state.forget(&web(), &[], false, zero).await.unwrap_err(),
         ];
@@ -243,7 +245,7 @@ fn a_state_of_another_user_is_read_by_root_and_written_only_by_its_owner() {
 fn a_document_that_is_no_plain_private_file_is_refused() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
-    futures(state.create(&document(), b"{}")).unwrap();
+    futures(written(&state));
     let file = path.join("certificates/default/web/status.json");
     let other = path.join("certificates/default/web/other");
     let chmod = |mode| fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
@@ -267,17 +269,17 @@ fn a_document_that_is_no_plain_private_file_is_refused() {
         damage();
         let found = futures(state.get(&document())).map(drop).unwrap_err().to_string();
         assert!(found.contains(expected), "{expected}: {found}");
-        let put = futures(state.put_if(&document(), b"{}", &Etag("x".into())));
+        let put = futures(state.put_if(&document(), b"{}", &Version("x".into())));
         assert_eq!(put.unwrap_err().to_string(), found);
         let kept = futures(state.create(&document(), b"{}")).unwrap_err();
-        assert!(matches!(kept, StoreError::Conflict { .. }), "{expected}: {kept}");
+        assert_eq!(kept.to_string(), found);
         // Away with it, whatever it is now.
         fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap();
         fs::remove_file(&other).ok();
         if expected.starts_with("mode") {
             atomic::write(&file, b"{}", 0o600).unwrap();
         } else if expected.contains("hard link") {
-            futures(state.create(&document(), b"{}")).unwrap();
+            futures(written(&state));
         }
     }
 }
@@ -288,7 +290,7 @@ fn a_document_is_replaced_only_as_it_was_read() {
     let state = writer(&path);
     let key = Key::NextKey(web());
     futures(async {
-        let absent = state.put_if(&key, b"", &Etag("x".into())).await;
+        let absent = state.put_if(&key, b"", &Version("x".into())).await;
         let first = state.create(&key, b"1").await.unwrap();
         let second = state.put_if(&key, b"2", &first).await.unwrap();
         let outdated = state.put_if(&key, b"3", &first).await;
@@ -305,7 +307,7 @@ fn of_two_writers_one_wins() {
     let (_scratch, path) = scratch();
     drop(writer(&path));
     for revision in 1..=20 {
-        let key = Key::Request(web(), revision);
+        let key = Key::Revoked(format!("{revision:02}"));
         let race = |text: String| {
             let (path, key) = (path.clone(), key.clone());
             std::thread::spawn(move || futures(writer(&path).create(&key, text.as_bytes())))
@@ -318,8 +320,7 @@ fn of_two_writers_one_wins() {
         let lost = |found: &Result<_, _>| matches!(found, Err(StoreError::Conflict { .. }));
         assert_eq!(found.iter().filter(|found| lost(found)).count(), 3);
     }
-    let names: Vec<_> =
-        fs::read_dir(path.join("certificates/default/web/requests")).unwrap().collect();
+    let names: Vec<_> = fs::read_dir(path.join("revoked")).unwrap().collect();
     assert_eq!(names.len(), 20, "no temporaries: {names:?}");
 }
 
@@ -332,7 +333,7 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
     let temp = |folder: &str| path.join(folder).join(".tmp-1-1-status.json");
     // A test beside this one may start a process, which shares each lock until it runs.
     let patience = SignedDuration::from_secs(30);
-    let account = futures(state.lock(&Lock::Account("ab".into()), patience)).unwrap();
+    let account = futures(state.lease(&Lock::Account("ab".into()), patience)).unwrap();
     for folder in folders {
         File::create(temp(folder)).unwrap();
     }
@@ -342,7 +343,7 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
     drop(account);
     drop(writer(&path));
     assert_eq!(here(), [true, true, false]);
-    drop(futures(state.lock(&Lock::Certificate(web()), patience)).unwrap());
+    drop(futures(state.lease(&Lock::Certificate(web()), patience)).unwrap());
     assert_eq!(here(), [false, false, false]);
 }
 
@@ -353,12 +354,12 @@ fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
     let (zero, patience) = (SignedDuration::ZERO, SignedDuration::from_secs(30));
     futures(async {
         use_everything(&state).await;
-        let lease = state.lock(&Lock::Certificate(web()), patience).await.unwrap();
+        let lease = state.lease(&Lock::Certificate(web()), patience).await.unwrap();
         let error = state.forget(&web(), &[], false, zero).await.unwrap_err();
         assert!(matches!(error, StoreError::Locked { .. }));
         drop(lease);
         state.forget(&web(), &[], false, patience).await.unwrap();
-        assert_eq!(state.list(&Prefix::Certificates).await.unwrap(), []);
+        assert_eq!(state.list(&Collection::Certificates, None).await.unwrap().keys, []);
         assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
         let claim = Claim { secret: web(), is_recorded: true, is_contested: false };
         state.forget(&web(), &[claim], true, patience).await.unwrap();
@@ -367,10 +368,15 @@ fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
     });
 }
 
-async fn use_everything_again(state: &StateDirectory) {
+async fn written(state: &StateDirectory) {
     state.create(&document(), b"{}").await.unwrap();
+    state.settle(&document(), &[]).await.unwrap();
+}
+
+async fn use_everything_again(state: &StateDirectory) {
+    written(state).await;
     state.publish(&web(), 1, &pair("1"), None).await.unwrap();
-    assert_eq!(state.list(&Prefix::Certificates).await.unwrap(), [document()]);
+    assert_eq!(state.list(&Collection::Certificates, None).await.unwrap().keys, [document()]);
 }
 
 /// Opens `..data` once and reads both files through it.
@@ -427,12 +433,12 @@ fn a_reader_beside_a_publisher_always_sees_one_pair() {
 /// Adds one to the number in a file, in a way that loses counts without a lock.
 async fn count(state: &StateDirectory, file: &Path) -> u64 {
     let wait = SignedDuration::from_secs(600);
-    let lease = state.lock(&Lock::Certificate(web()), wait).await.unwrap();
+    let lease = state.lease(&Lock::Certificate(web()), wait).await.unwrap();
     let number: u64 = fs::read_to_string(file).unwrap().parse().unwrap();
     tokio::task::yield_now().await;
     let mut file = File::create(file).unwrap();
     file.write_all((number + 1).to_string().as_bytes()).unwrap();
-    lease.fence()
+    lease.epoch()
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -459,8 +465,8 @@ fn tasks_and_processes_exclude_each_other() {
         assert!(child.wait().unwrap().success());
     }
     assert_eq!(fs::read_to_string(path.join("count")).unwrap(), "64");
-    let lease = futures(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
-    assert_eq!(lease.fence(), 65);
+    let lease = futures(state.lease(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
+    assert_eq!(lease.epoch(), 65);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -468,7 +474,7 @@ fn tasks_and_processes_exclude_each_other() {
 async fn child_holds_the_lock() {
     let Some(path) = path_of_child() else { return };
     let state = writer(&path);
-    let _lease = state.lock(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
+    let _lease = state.lease(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
     File::create(path.join("held")).unwrap();
     std::future::pending::<()>().await;
 }
@@ -491,11 +497,11 @@ fn the_lock_of_a_killed_process_is_free_at_once() {
         assert!(holder.0.try_wait().unwrap().is_none(), "the holder ended");
         std::thread::yield_now();
     }
-    let lock = || futures(state.lock(&Lock::Certificate(web()), SignedDuration::ZERO));
+    let lock = || futures(state.lease(&Lock::Certificate(web()), SignedDuration::ZERO));
     let expected = format!("certificate web is locked by process {}", holder.0.id());
     assert_eq!(lock().unwrap_err().to_string(), expected);
     drop(holder);
-    assert_eq!(lock().unwrap().fence(), 2);
+    assert_eq!(lock().unwrap().epoch(), 2);
 }
 
 /// Runs a future on a runtime of its own.

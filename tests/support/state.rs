@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use certctl::engine::ports::{Key, Prefix, Store as _};
+use certctl::engine::ports::{Collection, Documents as _, Key};
 use certctl::pki::{self, Chain};
 use certctl::resource::{
     CertificateRecord, Condition, ConditionType, LeafFacts, NamespacedName, Order, Reason,
@@ -90,7 +90,7 @@ impl State {
         }
         let of = NamespacedName::new("default", name);
         let state = StateDirectory::open(&self.root, OpenMode::ReadOnly).unwrap();
-        state.list(&Prefix::Orders(of)).now_or_never().unwrap().unwrap()
+        state.list(&Collection::Orders(of), None).now_or_never().unwrap().unwrap().keys
     }
 
     /// A document of such a certificate.

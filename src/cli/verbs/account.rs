@@ -23,7 +23,7 @@ use crate::cli::words::fix::{self, sudo_on_own};
 use crate::cli::words::hint::Hint;
 use crate::controller::EffectError;
 use crate::engine::inputs::account_id;
-use crate::engine::ports::{Key, Prefix, Store as _};
+use crate::engine::ports::{Collection, Key, Store};
 use crate::engine::{AccountRequest, Evidence, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{
@@ -251,9 +251,9 @@ async fn warn_of_unused_keys(
 
 /// Every account and its key type; a deactivated account has no key.
 async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
-    let records = Records::new(state);
+    let records = Records::new(state.documents());
     let mut accounts = Vec::new();
-    for key in state.list(&Prefix::Accounts).await? {
+    for key in records.keys(&Collection::Accounts).await? {
         if let Key::Account(id) = key
             && let Some(stored) = records.account(&id).await?
         {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Record, Snapshot, revocation, trigger};
 use crate::engine::gather;
-use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LiveFiles, Observer, Performer, Store, StoreError};
 use crate::engine::task::Task;
 use crate::resource::{PublishedPair, Reason, RevocationReason, RevokedCertificate, SecretFiles};
 use crate::store::Records;
@@ -39,7 +39,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         }
         if let Some((pair, files)) = of_the_manifests {
             let secret = task.certificate.secret_key();
-            self.engine.store.publish(&secret, BEFORE_THE_FIRST, files, None).await?;
+            self.engine.store.live_files().publish(&secret, BEFORE_THE_FIRST, files, None).await?;
             session.snapshot.secret = Some(pair);
             from = "of the Secret in the manifests";
         }
@@ -88,7 +88,7 @@ pub(in crate::engine) async fn refused<S: Store>(
 ) -> Result<Option<Record>, StoreError> {
     let pair = of_the_manifests.or(snapshot.secret.as_ref());
     let Some(leaf) = pair.and_then(PublishedPair::leaf) else { return Ok(None) };
-    let revoked = match Records::new(store).revoked(&leaf.fingerprint).await {
+    let revoked = match Records::new(store.documents()).revoked(&leaf.fingerprint).await {
         Ok(None) => return Ok(None),
         Ok(Some(revoked)) => revoked,
         // Its name says that the certificate is revoked.

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::controller::{Change, Record, Snapshot, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::notice;
-use crate::engine::ports::{Alert, Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{
+    Alert, Clock, Documents, HostRecord, Lock, Observer, Performer, Store, StoreError,
+};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
@@ -61,7 +63,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
     // A stage that could not be recorded: another process held the lock, or the disk was full.
     let mark = alert::mark(stage, record.status.not_after);
-    if engine.store.is_alerted(&end.certificate, &mark) {
+    if engine.store.host_record().is_alerted(&end.certificate, &mark) {
         return Ok(());
     }
     let lock = Lock::Certificate(end.certificate.clone());
@@ -75,7 +77,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         | Ending::Failed { .. }
         | Ending::Interrupted { .. } => engine.options.lock_timeout,
     };
-    let lease = engine.store.lock(&lock, wait).await;
+    let lease = engine.store.documents().lease(&lock, wait).await;
     if lease.is_ok() {
         session = Session::load(engine.store, task, intervals, now).await?;
     }
@@ -103,7 +105,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(error) => Err(error),
     };
     if noted.is_err() {
-        engine.store.note_alert(&end.certificate, &mark)?;
+        engine.store.host_record().note_alert(&end.certificate, &mark)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::stop::unchanged;
 use crate::controller::policy::first_trigger;
 use crate::controller::{Effect, Outcome, Record, Snapshot, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
-use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::questions::Query;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
@@ -126,7 +126,8 @@ async fn recorded<'e, C: Clock, S: Store, P: Performer, O: Observer>(
     change: impl FnOnce(&mut Snapshot, Timestamp) -> Record,
 ) -> Result<(Session<'e, S>, Timestamp), StoreError> {
     let name = task.certificate.metadata.key();
-    let _lease = engine.store.lock(&Lock::Certificate(name), SignedDuration::ZERO).await?;
+    let _lease =
+        engine.store.documents().lease(&Lock::Certificate(name), SignedDuration::ZERO).await?;
     let (now, intervals) = (engine.clock.now(), engine.options.intervals);
     let mut session = Session::load(engine.store, task, intervals, now).await?;
     let record = change(&mut session.snapshot, now);

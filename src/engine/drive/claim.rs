@@ -3,7 +3,7 @@
 use super::state::Drive;
 use crate::controller::{Effect, OthersOrder, Outcome};
 use crate::engine::claim::{Claim, claim};
-use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
 use crate::resource::Order;
 
 impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
@@ -47,7 +47,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     /// The wait for another certificate's order is over.
-    pub(super) fn end_the_wait(&mut self, claim: Claim<S::Lease>) {
+    pub(super) fn end_the_wait(&mut self, claim: Claim<LeaseOf<S>>) {
         self.claims = vec![claim];
         self.session.snapshot.run.others_order = None;
     }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Awaited, Change, Deferral, Hold, Record, limit};
 use crate::engine::pace::Pace;
-use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
 use crate::resource::{
     AccountIdentity, AccountLimits, CertificateRecord, Failure, PublishedLimits, Reason, Refusal,
     rfc3339,
@@ -64,7 +64,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             return Ok(Pace::default());
         }
         let account = AccountIdentity::of(&self.session.snapshot.issuer);
-        let records = Records::new(self.engine.store);
+        let records = Records::new(self.engine.store.documents());
         let (known, ledger) = records.ledger(id, &account, options.limits, now).await?;
         Ok(Pace::new(known, ledger))
     }
@@ -124,9 +124,16 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         } else {
             let gate = self.shared.accounts.gate(id).lock_owned().await;
             let lock = Lock::Account(id.to_owned());
-            Some((gate, self.engine.store.lock(&lock, self.engine.options.lock_timeout).await?))
+            Some((
+                gate,
+                self.engine
+                    .store
+                    .documents()
+                    .lease(&lock, self.engine.options.lock_timeout)
+                    .await?,
+            ))
         };
-        let records = Records::new(self.engine.store);
+        let records = Records::new(self.engine.store.documents());
         let stored = records.account_limits(id).await?;
         let (mut known, version) =
             stored.map_or_else(Default::default, |stored| (stored.value, Some(stored.revision)));

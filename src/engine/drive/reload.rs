@@ -10,7 +10,7 @@ use crate::controller::{Change, EffectError, Outcome, Record, deploy};
 use crate::engine::ending::{Ended, Ending, Undeployed};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
-use crate::engine::ports::{Clock, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
@@ -73,7 +73,11 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
     done: Result<(), EffectError>,
 ) -> Result<Option<Undeployed>, StoreError> {
     let name = task.certificate.metadata.key();
-    let _lease = engine.store.lock(&Lock::Certificate(name), engine.options.lock_timeout).await?;
+    let _lease = engine
+        .store
+        .documents()
+        .lease(&Lock::Certificate(name), engine.options.lock_timeout)
+        .await?;
     let now = engine.clock.now();
     let mut session = Session::load(engine.store, task, engine.options.intervals, now).await?;
     let step = DeployStep::Reload;

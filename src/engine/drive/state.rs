@@ -9,7 +9,7 @@ use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, Snapshot, absorb, backoff, limit};
 use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
-use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
@@ -46,7 +46,7 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     is_outdated: bool,
     pub(super) before: Before,
     /// The orders at the CA that are this certificate's until they are done.
-    pub(super) claims: Vec<Claim<S::Lease>>,
+    pub(super) claims: Vec<Claim<LeaseOf<S>>>,
 }
 
 /// What was live when an issuance began.

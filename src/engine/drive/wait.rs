@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Effect, Outcome, Snapshot, Wake};
 use crate::engine::claim::{Claim, claim_when_free};
-use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
 use crate::engine::run::signal;
 use crate::resource::Challenge;
 
@@ -26,7 +26,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         &mut self,
         wait: Option<(Option<Timestamp>, Wake)>,
         hears_signals: bool,
-    ) -> Woken<S::Lease> {
+    ) -> Woken<LeaseOf<S>> {
         let clock = self.engine.clock;
         let performer = self.engine.performer;
         let woken = self.shared.schedule.woken(&self.session.name);

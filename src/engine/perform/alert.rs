@@ -10,7 +10,7 @@ use super::world::World;
 use crate::controller::EffectError;
 use crate::engine::hooks::{Hooks, HooksDir};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Alert, Clock, Store};
+use crate::engine::ports::{Alert, Clock, HostRecord, Store};
 use crate::program::Program;
 use crate::resource::{API_VERSION, NamespacedName, Obstacle, escape, rfc3339};
 
@@ -34,7 +34,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// A failure that was not reported before it was over is none any more.
     pub(super) fn end_alert(&self, certificate: &NamespacedName) {
-        if let Err(error) = self.store.forget_alert(&alert_of(certificate)) {
+        if let Err(error) = self.store.host_record().forget_alert(&alert_of(certificate)) {
             tracing::debug!(%error, "a failure that is over will be reported");
         }
     }
@@ -42,6 +42,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     fn postpone(&self, alert: &Alert) -> Result<(), EffectError> {
         let bytes = serde_json::to_vec(alert).map_err(error::local)?;
         self.store
+            .host_record()
             .leave_alert(&alert_of(&alert.certificate), &bytes)
             .map_err(|error| error::state(&error))
     }

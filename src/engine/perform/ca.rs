@@ -19,7 +19,7 @@ use crate::controller::{
     RevocationSigner, Secret,
 };
 use crate::engine::inputs::{account_id, digest_of};
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
@@ -127,8 +127,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         public_key: &PublicKeyDigest,
     ) -> Result<Option<pki::PrivateKey>, EffectError> {
         let secret = task.certificate.secret_key();
-        let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
-        let stored = self.store.sets(&secret).await.map_err(|e| error::state(&e))?;
+        let live =
+            self.store.live_files().published(&secret).await.map_err(|e| error::state(&e))?;
+        let stored = self.store.live_files().sets(&secret).await.map_err(|e| error::state(&e))?;
         let stored = stored.into_iter().filter_map(|set| set.files.ok());
         let keys = live.into_iter().chain(stored).filter_map(|files| {
             let pem = files.0.get("tls.key")?;
@@ -185,7 +186,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
         }
-        let pem = Records::new(self.store).account_key(&id).await;
+        let pem = Records::new(self.store.documents()).account_key(&id).await;
         let server = &task.issuer.acme.server;
         let unusable = |what: String| {
             let issuer = &task.issuer.metadata.name;
@@ -211,7 +212,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let acme = &task.issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
         let id = account_id(&AccountIdentity::of(&task.issuer));
-        let records = Records::new(self.store);
+        let records = Records::new(self.store.documents());
         let stored = records.account_key(&id).await.map_err(|e| error::state(&e))?;
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
         let gone =

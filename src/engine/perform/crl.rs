@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::world::World;
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki::{Chain, Revocation, RevocationList};
 use crate::probe::Network;
@@ -13,7 +13,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// What the CRL says that the live certificate names. One that cannot be had or believed says
     /// nothing. Each is fetched once in a run.
     pub(super) async fn look_for_revocation(&self, task: &Task) -> Option<RevokedCertificate> {
-        let files = self.store.published(&task.certificate.secret_key()).await.ok()??;
+        let files =
+            self.store.live_files().published(&task.certificate.secret_key()).await.ok()??;
         let chain = Chain::from_pem(std::str::from_utf8(files.0.get("tls.crt")?).ok()?).ok()?;
         let [leaf, issuer, ..] = chain.certificates() else { return None };
         let url = chain.crl_url()?;

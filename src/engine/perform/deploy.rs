@@ -16,7 +16,7 @@ use crate::controller::{EffectError, Outcome};
 use crate::engine::gather::files_digest;
 use crate::engine::hooks::{HooksDir, missing_hook};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock, HookTurn, Store};
+use crate::engine::ports::{Clock, HookTurn, HostRecord, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::host::rights::{
     self, can_be_made, can_be_searched, closed_above, group_name, has_nothing_of_others,
@@ -40,7 +40,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         replaces: &[String],
     ) -> Result<Outcome, EffectError> {
         let secret = task.certificate.secret_key();
-        let files = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
+        let files =
+            self.store.live_files().published(&secret).await.map_err(|e| error::state(&e))?;
         let files = files.ok_or_else(|| error::local("nothing is published"))?;
         // A hook that is missing is found before servers get new files.
         let left = task.settings().deploy_targets();
@@ -73,7 +74,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<(), EffectError> {
         let certificate = task.certificate.metadata.key();
         let leaf = leaf_of(files)?;
-        let place = self.store.secret_place(&task.certificate.secret_key());
+        let place = self.store.live_files().secret_place(&task.certificate.secret_key());
         let output = task.settings().output_dir.unwrap_or_default();
         let names: Vec<String> = leaf.dns_names.iter().map(ToString::to_string).collect();
         let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();
@@ -161,7 +162,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let digest = digest_of(what.as_bytes());
         let lock = self.turn_of(program, &digest, limit).await?;
         let ended = run(lock.as_ref()).await;
-        if let Err(error) = self.store.hook_ended(&digest) {
+        if let Err(error) = self.store.host_record().hook_ended(&digest) {
             tracing::warn!(%error, "the lock of a program is left");
         }
         ended
@@ -177,7 +178,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         limit: Duration,
     ) -> Result<Option<File>, EffectError> {
         let turn = || {
-            self.store.hook_turn(digest, is_running).unwrap_or_else(|error| {
+            self.store.host_record().hook_turn(digest, is_running).unwrap_or_else(|error| {
                 tracing::debug!(%program, %error, "it runs without a lock");
                 HookTurn::Free(None)
             })

@@ -12,12 +12,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::world::{ClientKey, World};
 use crate::acme::Client;
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Cache, Clock, Store};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// Gives a new client the directory that an earlier run fetched.
     pub(super) fn reuse_directory(&self, key: &ClientKey, client: &Client) {
-        let cached = self.store.cached_directory(&digest(key));
+        let cached = self.store.cache().cached_directory(&digest(key));
         if let Some((body, age)) = cached.and_then(|text| read(&text, self.clock.now())) {
             client.reuse_directory(body, age);
         }
@@ -30,7 +30,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let age = SignedDuration::try_from(age).unwrap_or_default();
             let Ok(fetched) = self.clock.now().checked_sub(age) else { continue };
             let text = [fetched.to_string().as_bytes(), b"\n", &body].concat();
-            if let Err(error) = self.store.cache_directory(&digest(key), &text) {
+            if let Err(error) = self.store.cache().cache_directory(&digest(key), &text) {
                 tracing::debug!(%error, "cannot cache the CA's directory");
             }
         }

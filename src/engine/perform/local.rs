@@ -7,7 +7,7 @@ use super::error;
 use super::world::World;
 use crate::controller::{EffectError, Outcome, Secret, SecretContents};
 use crate::engine::inputs::{names_of, solver_for};
-use crate::engine::ports::{Clock, Store};
+use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki;
 use crate::resource::{Cause, DeployTarget, KeyAlgorithm};
@@ -75,14 +75,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let mut issuing = self.issuing.borrow_mut();
         issuing.insert(name.clone());
         // Those that failed since are among them; more than these are never at work at once.
-        self.store.check_issuance(issuing.len().min(AT_ONCE)).map_err(|error| {
+        self.store.live_files().check_issuance(issuing.len().min(AT_ONCE)).map_err(|error| {
             issuing.remove(&name);
             error::state(&error)
         })
     }
 
     pub(super) async fn reuse_key(&self, task: &Task) -> Result<Outcome, EffectError> {
-        let files = self.store.published(&task.certificate.secret_key()).await;
+        let files = self.store.live_files().published(&task.certificate.secret_key()).await;
         let files = files.map_err(|e| error::state(&e))?;
         let bytes = files.as_ref().and_then(|files| files.0.get("tls.key"));
         let bytes = bytes.ok_or_else(|| error::local("there is no live key"))?;
@@ -99,7 +99,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn next_key(&self, task: &Task) -> Result<pki::PrivateKey, EffectError> {
         let name = task.certificate.metadata.key();
-        let bytes = Records::new(self.store).next_key(&name).await;
+        let bytes = Records::new(self.store.documents()).next_key(&name).await;
         let bytes = bytes.map_err(|e| error::state(&e))?;
         let bytes = bytes.ok_or_else(|| error::local("the next private key is gone"))?;
         let text = std::str::from_utf8(&bytes).map_err(error::local)?;

@@ -10,8 +10,8 @@ use super::world::World;
 use crate::controller::{EffectError, Outcome, SecretContents};
 use crate::engine::gather::{published_pair, salted_digest, with_metadata};
 use crate::engine::inputs::{digest_of, names_of};
-use crate::engine::links::{LiveFiles, decoded, live_files};
-use crate::engine::ports::{Clock, Store};
+use crate::engine::links::{SeenFiles, decoded, live_files};
+use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
@@ -48,7 +48,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let leaf = self.put_live(task, certificate, issued.revision, contents).await?;
         let line = self.issuance(task, &leaf, issued);
-        self.store.log_issuance(&line).await.map_err(|e| error::state(&e))?;
+        Records::new(self.store.documents())
+            .log_issuance(line)
+            .await
+            .map_err(|e| error::state(&e))?;
         self.issuing.borrow_mut().remove(&task.certificate.metadata.key());
         self.end_alert(&task.certificate.metadata.key());
         Ok(Outcome::Published(Box::new(leaf)))
@@ -56,7 +59,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// Makes a kept set live again.
     pub(super) async fn switch_back(&self, task: &Task, set: &str) -> Result<Outcome, EffectError> {
-        let done = self.store.switch_back(&task.certificate.secret_key(), set).await;
+        let done = self.store.live_files().switch_back(&task.certificate.secret_key(), set).await;
         done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
     }
 
@@ -67,7 +70,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         set: Option<&str>,
         revision: u32,
     ) -> Result<Outcome, EffectError> {
-        let done = self.store.restore_links(&task.certificate.secret_key(), set, revision).await;
+        let done = self
+            .store
+            .live_files()
+            .restore_links(&task.certificate.secret_key(), set, revision)
+            .await;
         done.map(|()| Outcome::Done).map_err(|error| error::state(&error))
     }
 
@@ -94,7 +101,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         contents: &SecretContents,
     ) -> Result<Outcome, EffectError> {
         let secret = task.certificate.secret_key();
-        let live = self.store.published(&secret).await.map_err(|e| error::state(&e))?;
+        let live =
+            self.store.live_files().published(&secret).await.map_err(|e| error::state(&e))?;
         let live = live.unwrap_or_default();
         let text = |name: &str| {
             let bytes = live.0.get(name).map(|bytes| String::from_utf8(bytes.to_vec()));
@@ -104,7 +112,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(error::precondition)?;
         let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(error::precondition)?;
         let files = self.secret_files(task, contents, &key, &chain)?;
-        self.store.publish(&secret, revision, &files, None).await.map_err(|e| error::state(&e))?;
+        self.store
+            .live_files()
+            .publish(&secret, revision, &files, None)
+            .await
+            .map_err(|e| error::state(&e))?;
         Ok(Outcome::Rewritten)
     }
 
@@ -116,13 +128,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         revision: u32,
     ) -> Result<Outcome, EffectError> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
-        let records = Records::new(self.store);
+        let records = Records::new(self.store.documents());
         let record = self.record(&name).await?;
         let requests = records.requests(&name).await.map_err(|e| error::state(&e))?;
         let request = requests.into_iter().find(|(of, _)| *of == revision);
         let request = request.and_then(|(_, stored)| stored.ok()).map(|stored| stored.value);
         let live = live_files(self.store, &secret, record.as_ref(), request.as_ref()).await;
-        let LiveFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
+        let SeenFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
         let remedy = repair.map(|repair| repair.remedy);
         if let (Some(files), Some(Remedy::Publish { .. })) = (files, remedy) {
             let sets = self.sets(&secret).await?;
@@ -131,7 +143,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             let banned = self.banned_keys().await?;
             let is_spent = spent(record.as_ref(), &banned);
             let retained = StoredPair::newest_of_another(&sets, fingerprint, is_spent);
-            let done = self.store.publish(&secret, revision, &files, retained).await;
+            let done = self.store.live_files().publish(&secret, revision, &files, retained).await;
             done.map_err(|e| error::state(&e))?;
         }
         Ok(Outcome::Done)
@@ -155,7 +167,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let banned = self.banned_keys().await?;
         let is_spent = spent(record.as_ref(), &banned);
         let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint, is_spent);
-        let done = self.store.publish(&secret, revision, &files, last_good).await;
+        let done = self.store.live_files().publish(&secret, revision, &files, last_good).await;
         done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
     }
 
@@ -164,7 +176,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         secret: &NamespacedName,
     ) -> Result<Vec<StoredPair>, EffectError> {
-        let sets = self.store.sets(secret).await.map_err(|e| error::state(&e))?;
+        let sets = self.store.live_files().sets(secret).await.map_err(|e| error::state(&e))?;
         Ok(sets.iter().map(decoded).collect())
     }
 
@@ -172,12 +184,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         &self,
         name: &NamespacedName,
     ) -> Result<Option<CertificateRecord>, EffectError> {
-        let record = Records::new(self.store).certificate(name).await;
+        let record = Records::new(self.store.documents()).certificate(name).await;
         Ok(record.map_err(|e| error::state(&e))?.map(|stored| stored.value))
     }
 
     async fn banned_keys(&self) -> Result<BannedKeys, EffectError> {
-        let banned = Records::new(self.store).banned_keys().await;
+        let banned = Records::new(self.store.documents()).banned_keys().await;
         Ok(banned.map_err(|e| error::state(&e))?.map(|stored| stored.value).unwrap_or_default())
     }
 

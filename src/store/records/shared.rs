@@ -3,9 +3,11 @@
 
 use super::{Records, Versioned};
 use crate::resource::{BannedKeys, Queue, RevokedCertificate};
-use crate::store::port::{Etag, Key, Store, StoreError};
+use crate::store::documents::{Documents, Version};
+use crate::store::error::StoreError;
+use crate::store::key::Key;
 
-impl<S: Store> Records<'_, S> {
+impl<D: Documents> Records<'_, D> {
     /// The banned keys.
     pub async fn banned_keys(&self) -> Result<Option<Versioned<BannedKeys>>, StoreError> {
         self.read(&Key::BannedKeys).await
@@ -15,8 +17,8 @@ impl<S: Store> Records<'_, S> {
     pub async fn put_banned_keys(
         &self,
         banned: &BannedKeys,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         self.write(&Key::BannedKeys, banned, expected, |_, _| None).await
     }
 
@@ -34,7 +36,7 @@ impl<S: Store> Records<'_, S> {
     pub async fn remember_revoked(&self, revoked: &RevokedCertificate) -> Result<(), StoreError> {
         let key = Key::Revoked(revoked.fingerprint.clone());
         let bytes = self.seal(&key, revoked)?;
-        match self.store.create(&key, &bytes).await {
+        match self.documents.create(&key, &bytes).await {
             Ok(_) | Err(StoreError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -49,12 +51,12 @@ impl<S: Store> Records<'_, S> {
     pub async fn put_queue(
         &self,
         queue: &Queue,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
+        expected: Option<&Version>,
+    ) -> Result<Version, StoreError> {
         let bytes = self.seal(&Key::Scheduler, queue)?;
         match expected {
-            Some(expected) => self.store.put_if(&Key::Scheduler, &bytes, expected).await,
-            None => self.store.create(&Key::Scheduler, &bytes).await,
+            Some(expected) => self.documents.put_if(&Key::Scheduler, &bytes, expected).await,
+            None => self.documents.create(&Key::Scheduler, &bytes).await,
         }
     }
 }

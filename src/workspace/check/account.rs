@@ -6,7 +6,7 @@ use super::known::Known;
 use crate::acme::{AccountKey, AccountStatus, AcmeError, Client};
 use crate::engine::IssuerAccess;
 use crate::engine::inputs::account_id;
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{Store, StoreError};
 use crate::manifest::SecretError;
 use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, SecretKeySelector};
 use crate::store::{Records, StateDirectory};
@@ -94,7 +94,7 @@ impl AccountState {
     ) -> Result<Self, AccountUnknown> {
         let state = known.state().ok_or(AccountUnknown::NoState)?;
         let id = account_id(&AccountIdentity::of(issuer));
-        let records = Records::new(state);
+        let records = Records::new(state.documents());
         let is_over = |account: &Account| account.next_step == AccountStep::Deactivated;
         let account = records.account(&id).await?.map(|known| known.value);
         let (pem, place) = match records.account_key(&id).await? {
@@ -126,7 +126,9 @@ impl AccountState {
 /// Whether the key of `privateKeySecretRef` is of no effect, because the state has another one.
 pub async fn has_unused_key(state: &StateDirectory, access: IssuerAccess<'_>) -> bool {
     let id = account_id(&AccountIdentity::of(access.issuer));
-    let Ok(Some(stored)) = Records::new(state).account_key(&id).await else { return false };
+    let Ok(Some(stored)) = Records::new(state.documents()).account_key(&id).await else {
+        return false;
+    };
     let Ok(given) = referenced_key(access) else { return false };
     let key = |pem: &[u8]| AccountKey::from_pem(std::str::from_utf8(pem).ok()?).ok();
     let thumbprint = |pem: &[u8]| key(pem).map(|key| key.thumbprint().to_owned());

@@ -21,7 +21,7 @@ use crate::resource::{
 };
 use crate::solver::http01::made_up_token;
 use crate::solver::listener::{Answers, Holder, Listener};
-use crate::store::Records;
+use crate::store::{Records, Store};
 use crate::workspace::settings::Settings as RunSettings;
 
 /// What was found out of a name.
@@ -75,7 +75,7 @@ async fn ways_of(known: &Known, name: &DnsName) -> Vec<Way> {
 /// Of the account key in the state.
 async fn thumbprint_of(known: &Known, issuer: &Issuer) -> Option<String> {
     let id = account_id(&AccountIdentity::of(issuer));
-    let pem = Records::new(known.state()?).account_key(&id).await.ok()??;
+    let pem = Records::new(known.state()?.documents()).account_key(&id).await.ok()??;
     let key = AccountKey::from_pem(std::str::from_utf8(&pem).ok()?).ok()?;
     Some(key.thumbprint().to_owned())
 }

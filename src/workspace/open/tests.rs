@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::*;
 use crate::controller::Intervals;
-use crate::engine::ports::Store as _;
+use crate::engine::ports::LiveFiles;
 use crate::engine::{self, Hooks};
 use crate::resource::{SecretFiles, SecretMetadata, envelope};
 use crate::store::atomic;
@@ -63,10 +63,11 @@ impl Place {
             "status": {"conditions": []}
         }));
         let (state, key) = (self.state(), NamespacedName::new(namespace, name));
-        let records = Records::new(&state);
+        let records = Records::new(state.documents());
         let record = record.unwrap();
         let put = records.put_certificate(&key, &record, None);
         put.now_or_never().unwrap().unwrap();
+        records.settle(&key).now_or_never().unwrap().unwrap();
     }
 
     /// Publishes a pair of a certificate.
@@ -79,7 +80,7 @@ impl Place {
         let files = files.map(|(name, bytes)| (name, Zeroizing::new(bytes)));
         let (state, secret) = (self.state(), NamespacedName::new("default", secret));
         let files = SecretFiles(files.into());
-        let published = state.publish(&secret, 1, &files, None);
+        let published = state.live_files().publish(&secret, 1, &files, None);
         published.now_or_never().unwrap().unwrap();
     }
 

@@ -5,19 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use certctl::engine::ports::{
-    Etag, HookTurn, Key, Lock, Prefix, SecretSet, Store, StoreError, Stored,
+    self, Cache, Collection, Documents, HookTurn, HostRecord, Key, LiveFiles, Lock, Log, Page,
+    SecretSet, Store, StoreError, Stored, Version,
 };
 use certctl::pki;
-use certctl::resource::{
-    DataLink, Event, FirstProcess, Issuance, NamespacedName, SecretFiles, SecretLinks,
-};
+use certctl::resource::{DataLink, Event, FirstProcess, NamespacedName, SecretFiles, SecretLinks};
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
 use crate::fuse::Fuse;
 
 /// What is written.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) documents: BTreeMap<Key, (u64, Vec<u8>)>,
     pub(crate) secrets: BTreeMap<NamespacedName, (u32, SecretFiles)>,
@@ -63,12 +62,20 @@ impl Disk {
         StoreError::Conflict { path: self.place(key) }
     }
 
-    fn put(&self, key: &Key, bytes: &[u8]) -> Etag {
+    fn put(&self, key: &Key, bytes: &[u8]) -> Version {
         let mut memory = self.memory.borrow_mut();
         memory.writes += 1;
         let number = memory.writes;
         memory.documents.insert(key.clone(), (number, bytes.to_vec()));
-        Etag(number.to_string())
+        Version(number.to_string())
+    }
+
+    /// What a power loss would bring back, until the certificate's documents are synced.
+    fn note_step(&self, key: &Key) {
+        if key.certificate().is_some() {
+            let before = self.memory.borrow().documents.get(key).cloned();
+            self.memory.borrow_mut().unsynced.push((key.clone(), before));
+        }
     }
 
     fn number(&self, key: &Key) -> Option<u64> {
@@ -77,9 +84,24 @@ impl Disk {
 }
 
 /// A lock that is held, given back when a killed run is dropped.
+#[derive(Debug)]
 pub(crate) struct Lease {
     memory: Rc<RefCell<Memory>>,
     name: String,
+}
+
+impl ports::Lease for Lease {
+    fn epoch(&self) -> u64 {
+        1
+    }
+
+    fn left(&self) -> SignedDuration {
+        SignedDuration::MAX
+    }
+
+    async fn renew(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 impl Drop for Lease {
@@ -88,18 +110,19 @@ impl Drop for Lease {
     }
 }
 
-impl Store for Disk {
+impl Documents for Disk {
     type Lease = Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         let memory = self.memory.borrow();
         Ok(memory.documents.get(key).map(|(number, bytes)| Stored {
             bytes: Zeroizing::new(bytes.clone()),
-            revision: Etag(number.to_string()),
+            revision: Version(number.to_string()),
         }))
     }
 
-    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Etag, StoreError> {
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
+        self.note_step(key);
         self.fuse.pass(format!("before create {}", self.place(key))).await;
         if self.number(key).is_some() {
             return Err(self.conflict(key));
@@ -109,13 +132,14 @@ impl Store for Disk {
         Ok(revision)
     }
 
-    async fn put_if(&self, key: &Key, bytes: &[u8], expected: &Etag) -> Result<Etag, StoreError> {
+    async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
+        self.note_step(key);
         self.fuse.pass(format!("before put {}", self.place(key))).await;
         if self.memory.borrow().is_full {
             let source = std::io::ErrorKind::StorageFull.into();
             return Err(StoreError::Io { path: self.place(key), action: "write", source });
         }
-        if self.number(key).map(|number| number.to_string()).as_ref() != Some(&expected.0) {
+        if self.number(key).map(|number| number.to_string()).as_ref() != Some(&seen.0) {
             return Err(self.conflict(key));
         }
         let revision = self.put(key, bytes);
@@ -123,73 +147,77 @@ impl Store for Disk {
         Ok(revision)
     }
 
-    async fn quarantine(&self, key: &Key, _: &Etag) -> Result<String, StoreError> {
-        // The key of an account that is given up; nothing else is ever set aside here.
-        assert!(matches!(key, Key::AccountKey(_)), "{} is damaged", self.place(key));
-        self.delete(key).await.map(|()| String::new())
+    async fn sync(&self, of: &Key) -> Result<(), StoreError> {
+        let is_of = |key: &Key| key.certificate() == of.certificate();
+        self.memory.borrow_mut().unsynced.retain(|(key, _)| !is_of(key));
+        Ok(())
     }
 
-    fn place(&self, key: &Key) -> String {
-        format!("{key:?}")
+    async fn settle(&self, of: &Key, _: &[Key]) -> Result<(), StoreError> {
+        self.sync(of).await
     }
 
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        self.note_step(key);
         self.fuse.pass(format!("before delete {}", self.place(key))).await;
         self.memory.borrow_mut().documents.remove(key);
         self.fuse.pass(format!("after delete {}", self.place(key))).await;
         Ok(())
     }
 
-    async fn append(
-        &self,
-        key: &Key,
-        bytes: Option<&[u8]>,
-        expected: Option<&Etag>,
-    ) -> Result<Etag, StoreError> {
-        if certificate_of(key).is_some() {
-            let before = self.memory.borrow().documents.get(key).cloned();
-            self.memory.borrow_mut().unsynced.push((key.clone(), before));
-        }
-        match (bytes, expected) {
-            (Some(bytes), None) => self.create(key, bytes).await,
-            (Some(bytes), Some(expected)) => self.put_if(key, bytes, expected).await,
-            (None, _) => self.delete(key).await.map(|()| Etag::of(&[])),
-        }
+    async fn quarantine(&self, key: &Key, _: &Version) -> Result<String, StoreError> {
+        // The key of an account that is given up; nothing else is ever set aside here.
+        assert!(matches!(key, Key::AccountKey(_)), "{} is damaged", self.place(key));
+        self.delete(key).await.map(|()| String::new())
     }
 
-    async fn sync(&self, of: &NamespacedName) -> Result<(), StoreError> {
-        self.memory.borrow_mut().unsynced.retain(|(key, _)| certificate_of(key) != Some(of));
-        Ok(())
-    }
-
-    async fn settle(&self, of: &NamespacedName, _: &[Key]) -> Result<(), StoreError> {
-        self.sync(of).await
-    }
-
-    async fn list(&self, prefix: &Prefix) -> Result<Vec<Key>, StoreError> {
+    async fn list(&self, of: &Collection, _: Option<&Key>) -> Result<Page, StoreError> {
         let memory = self.memory.borrow();
         let keys = || memory.documents.keys();
         let between = |first: Key, last: Key| {
             memory.documents.range(first..=last).map(|(key, _)| key.clone()).collect()
         };
-        Ok(match prefix {
-            Prefix::Certificates => {
+        let keys = match of {
+            Collection::Certificates => {
                 keys().filter(|key| matches!(key, Key::Certificate(_))).cloned().collect()
             }
-            Prefix::Accounts => {
+            Collection::Accounts => {
                 keys().filter(|key| matches!(key, Key::Account(_))).cloned().collect()
             }
-            Prefix::Requests(of) => {
-                between(Key::Request(of.clone(), 0), Key::Request(of.clone(), u32::MAX))
+            Collection::Requests(name) => {
+                between(Key::Request(name.clone(), 0), Key::Request(name.clone(), u32::MAX))
             }
-            Prefix::Orders(of) => {
-                let last = Key::Order(of.clone(), u32::MAX, u32::MAX);
-                between(Key::Order(of.clone(), 0, 0), last)
+            Collection::Orders(name) => {
+                let last = Key::Order(name.clone(), u32::MAX, u32::MAX);
+                between(Key::Order(name.clone(), 0, 0), last)
             }
-        })
+        };
+        Ok(Page { keys, has_more: false })
     }
 
-    async fn lock(&self, lock: &Lock, _: SignedDuration) -> Result<Lease, StoreError> {
+    async fn append(&self, log: &Log, lines: &[String]) -> Result<(), StoreError> {
+        match log {
+            Log::Events(name) => {
+                self.fuse.pass("before journal".to_owned()).await;
+                let events = lines.iter().map(|line| serde_json::from_str(line).unwrap());
+                let events = events.map(|event| (name.clone(), event));
+                self.memory.borrow_mut().events.extend(events);
+            }
+            Log::Issuances => {
+                self.fuse.pass("before log".to_owned()).await;
+                self.memory.borrow_mut().issuances.extend_from_slice(lines);
+                self.fuse.pass("after log".to_owned()).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_log(&self, log: &Log) -> Result<Vec<String>, StoreError> {
+        assert_eq!(*log, Log::Issuances, "a run never reads the events");
+        Ok(self.memory.borrow().issuances.clone())
+    }
+
+    async fn lease(&self, lock: &Lock, _: SignedDuration) -> Result<Lease, StoreError> {
         let name = format!("{lock:?}");
         if !self.memory.borrow_mut().locks.insert(name.clone()) {
             return Err(StoreError::Locked { what: name, holder: "another task".to_owned() });
@@ -197,72 +225,12 @@ impl Store for Disk {
         Ok(Lease { memory: Rc::clone(&self.memory), name })
     }
 
-    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
-        self.memory.borrow().alerted.contains(&(certificate.clone(), mark.to_owned()))
+    fn place(&self, key: &Key) -> String {
+        format!("{key:?}")
     }
+}
 
-    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
-        self.memory.borrow_mut().alerted.insert((certificate.clone(), mark.to_owned()));
-        Ok(())
-    }
-
-    fn leave_alert(&self, _: &str, _: &[u8]) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn forget_alert(&self, _: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
-        self.memory.borrow().directories.get(ca).cloned()
-    }
-
-    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.memory.borrow_mut().directories.insert(ca.to_owned(), bytes.to_vec());
-        Ok(())
-    }
-
-    async fn journal(&self, name: &NamespacedName, events: &[Event]) -> Result<(), StoreError> {
-        self.fuse.pass("before journal".to_owned()).await;
-        let events = events.iter().map(|event| (name.clone(), event.clone()));
-        self.memory.borrow_mut().events.extend(events);
-        Ok(())
-    }
-
-    async fn log_issuance(&self, line: &str) -> Result<(), StoreError> {
-        self.fuse.pass("before log".to_owned()).await;
-        self.memory.borrow_mut().issuances.push(line.to_owned());
-        self.fuse.pass("after log".to_owned()).await;
-        Ok(())
-    }
-
-    fn check_issuance(&self, _: usize) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn hook_turn(&self, _: &str, _: impl Fn(FirstProcess) -> bool) -> Result<HookTurn, StoreError> {
-        // No program outlives a run in memory.
-        Ok(HookTurn::Free(None))
-    }
-
-    fn hook_ended(&self, _: &str) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn has_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<bool, StoreError> {
-        Ok(false)
-    }
-
-    fn remove_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
-        let memory = self.memory.borrow();
-        Ok(memory.issuances.iter().map(|line| serde_json::from_str(line).unwrap()).collect())
-    }
-
+impl LiveFiles for Disk {
     async fn publish(
         &self,
         secret: &NamespacedName,
@@ -320,21 +288,79 @@ impl Store for Disk {
     async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
         Ok(self.memory.borrow().secrets.get(secret).map(|(_, files)| files.clone()))
     }
+
+    fn has_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn remove_temporaries(&self, _: &NamespacedName, _: &NamespacedName) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn check_issuance(&self, _: usize) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
-/// The certificate whose steps may change this document.
-fn certificate_of(key: &Key) -> Option<&NamespacedName> {
-    match key {
-        Key::Certificate(name)
-        | Key::Request(name, _)
-        | Key::Order(name, _, _)
-        | Key::NextKey(name) => Some(name),
-        Key::Account(_)
-        | Key::AccountKey(_)
-        | Key::AccountLimits(_)
-        | Key::BannedKeys
-        | Key::Revoked(_)
-        | Key::Scheduler => None,
+impl HostRecord for Disk {
+    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
+        self.memory.borrow().alerted.contains(&(certificate.clone(), mark.to_owned()))
+    }
+
+    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
+        self.memory.borrow_mut().alerted.insert((certificate.clone(), mark.to_owned()));
+        Ok(())
+    }
+
+    fn leave_alert(&self, _: &str, _: &[u8]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn forget_alert(&self, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn hook_turn(&self, _: &str, _: impl Fn(FirstProcess) -> bool) -> Result<HookTurn, StoreError> {
+        // No program outlives a run in memory.
+        Ok(HookTurn::Free(None))
+    }
+
+    fn hook_ended(&self, _: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl Cache for Disk {
+    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
+        self.memory.borrow().directories.get(ca).cloned()
+    }
+
+    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.memory.borrow_mut().directories.insert(ca.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+}
+
+impl Store for Disk {
+    type Documents = Self;
+    type LiveFiles = Self;
+    type HostRecord = Self;
+    type Cache = Self;
+
+    fn documents(&self) -> &Self {
+        self
+    }
+
+    fn live_files(&self) -> &Self {
+        self
+    }
+
+    fn host_record(&self) -> &Self {
+        self
+    }
+
+    fn cache(&self) -> &Self {
+        self
     }
 }
 

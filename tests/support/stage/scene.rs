@@ -11,7 +11,7 @@ use std::task::Poll;
 
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
-use certctl::engine::ports::{Clock as _, Key, Store as _, Wait, WaitLimit};
+use certctl::engine::ports::{Clock as _, Key, LiveFiles as _, Wait, WaitLimit};
 use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task, dry_run};
 use certctl::manifest::SecretSource;
 use certctl::resource::dns01::Rfc2136;

@@ -12,7 +12,7 @@ use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
 use certctl::engine::inputs::{account_id, digest_of, names_of};
-use certctl::engine::ports::{Clock as _, Store as _};
+use certctl::engine::ports::{Clock as _, LiveFiles as _};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
@@ -143,7 +143,7 @@ impl World {
             Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
                 let leaf = self.publish(task, certificate, *revision, contents).await;
                 let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
-                self.disk.log_issuance(&line).await.unwrap();
+                Records::new(&self.disk).log_issuance(line).await.unwrap();
                 Ok(Outcome::Published(Box::new(leaf)))
             }
             Effect::PublishTemporary { revision, contents } => {

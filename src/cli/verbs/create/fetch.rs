@@ -8,7 +8,7 @@ use crate::cli::run::{endings_of, run};
 use crate::cli::targets::open;
 use crate::cli::{CliError, Ending, ExitCode, Level, Shell, Text, escape, time};
 use crate::engine::Task;
-use crate::engine::ports::{Clock as _, Store as _, SystemClock};
+use crate::engine::ports::{Clock as _, LiveFiles, Store, SystemClock};
 use crate::manifest::Loaded;
 use crate::pki;
 use crate::report::{self as ran, Report};
@@ -78,7 +78,7 @@ async fn deliver(
 ) -> Result<(), CliError> {
     let state = workspace.state();
     let secret = task.certificate.secret_key();
-    let issued = state.published(&secret).await?.unwrap_or_default().0;
+    let issued = state.live_files().published(&secret).await?.unwrap_or_default().0;
     let none = Zeroizing::default();
     let bytes = |name: &str| issued.get(name).unwrap_or(&none);
     let (key, chain) = (bytes("tls.key"), bytes("tls.crt"));

@@ -28,7 +28,7 @@ use crate::cli::{
 };
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
-use crate::store::{Lease, OpenMode, StateDirectory};
+use crate::store::{KernelLock, OpenMode, StateDirectory};
 use args::Endpoint;
 pub(in crate::cli) use args::RunArgs;
 use http::Server;
@@ -124,7 +124,7 @@ fn bind(
 }
 
 /// This loop's turn at the state; else who has it.
-type Turn = Result<Lease, String>;
+type Turn = Result<KernelLock, String>;
 
 /// Takes the turn, unless there is no state yet: a run makes it.
 fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
