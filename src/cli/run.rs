@@ -1,7 +1,5 @@
 //! A run of the engine from the command line, and its reports.
 
-use std::rc::Rc;
-
 use jiff::Timestamp;
 
 use crate::cli::render::progress::Progress;
@@ -30,22 +28,21 @@ pub(crate) async fn run(
     tasks: &[Task],
     job: Job,
 ) -> Result<Vec<Report>, CliError> {
-    let progress =
-        Rc::new(Progress::new(&shell.output, &shell.global, &shell.environment, tasks.len()));
-    let reports = run_with(workspace, tasks, job, Rc::clone(&progress)).await;
+    let progress = Progress::new(&shell.output, &shell.global, &shell.environment, tasks.len());
+    let reports = run_with(workspace, tasks, job, &progress).await;
     progress.finish();
     reports
 }
 
 /// The same, with another observer.
-pub(crate) async fn run_with<O: Observer>(
+pub(crate) async fn run_with(
     workspace: &Workspace,
     tasks: &[Task],
     job: Job,
-    observer: O,
+    observer: &dyn Observer,
 ) -> Result<Vec<Report>, CliError> {
     let signals = Signals::take();
-    let ended = Box::pin(workspace.run(tasks, job, &observer, signals.first.clone())).await;
+    let ended = Box::pin(workspace.run(tasks, job, observer, signals.first.clone())).await;
     drop(signals);
     Ok(ended?.into_iter().map(Report::of).collect())
 }

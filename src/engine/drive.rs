@@ -21,7 +21,7 @@ use super::ending::{Ended, Ending, Evidence};
 use super::goal::{AFTER_A_FAILURE, BEGIN, Goal, Pass};
 use super::hooks::Hooks;
 use super::ports::{
-    self, Clock, Documents, LeaseOf, LiveFiles, Lock, Observer, Performer, Store, StoreError,
+    self, Clock, Documents, LeaseOf, LiveFiles, Lock, Performer, Ports, Store, StoreError,
 };
 use super::run::{Engine, GRACE, signal};
 use super::schedule::Look;
@@ -52,9 +52,9 @@ const CLEAN_UP: SignedDuration = SignedDuration::from_secs(30);
 
 /// Works on one certificate until its goal is reached, waits or has failed. Returns what the CA may
 /// be asked about it when nothing is due any more.
-pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
-    shared: &Shared<'_, C, S>,
+pub(super) async fn certificate<P: Ports>(
+    engine: &Engine<'_, P>,
+    shared: &Shared<'_, P::Clock, P::Store>,
     task: &Task,
 ) -> (Ended, Option<Question>) {
     let certificate = task.certificate.metadata.key();
@@ -63,7 +63,7 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
         Ok((mut ended, snapshot)) => {
             let is_idle =
                 task.goal == Goal::Issue && matches!(ended.ending, Ending::Unchanged { .. });
-            let now = engine.clock.now();
+            let now = engine.ports.clock().now();
             // What was issued is asked about at once: the date of its renewal does not move later.
             let may_query = is_idle || matches!(ended.ending, Ending::Issued(_));
             let question =
@@ -84,14 +84,14 @@ pub(super) async fn certificate<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 /// Decides without a lock first: a certificate that is not due costs no lock and no write.
-pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
-    shared: &Shared<'_, C, S>,
+pub(super) async fn reach<P: Ports>(
+    engine: &Engine<'_, P>,
+    shared: &Shared<'_, P::Clock, P::Store>,
     task: &Task,
 ) -> Result<(Ended, Snapshot), StoreError> {
     let intervals = engine.options.intervals;
-    let now = engine.clock.now();
-    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let now = engine.ports.clock().now();
+    let mut session = Session::load(engine.ports.store(), task, intervals, now).await?;
     let ended_with = |ending| Ended::new(task.certificate.metadata.key(), ending);
     if task.goal == Goal::CleanUp && !session.owes_clean_up() {
         return Ok((ended_with(unchanged(&session)), *session.snapshot));
@@ -121,12 +121,13 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
     let _lease = tokio::select! {
         biased;
         signal = signal(engine.shutdown.clone()) => {
-            let session = Session::load(engine.store, task, intervals, now).await?;
+            let session = Session::load(engine.ports.store(), task, intervals, now).await?;
             return Ok((ended_with(Ending::Interrupted { signal }), *session.snapshot));
         }
         lease = locked => lease?,
     };
-    let mut session = Session::load(engine.store, task, intervals, engine.clock.now()).await?;
+    let mut session =
+        Session::load(engine.ports.store(), task, intervals, engine.ports.clock().now()).await?;
     session.lock_timeout = engine.options.lock_timeout;
     let is_renewed = session.snapshot.record.next_revision() > next_revision;
     let mut drive = Drive::new(engine, shared, task, session);
@@ -153,34 +154,34 @@ pub(super) async fn reach<C: Clock, S: Store, P: Performer, O: Observer>(
 
 /// Takes the lock of a certificate. A wait for another process is told when it begins: it may take
 /// as long as `--lock-timeout`.
-async fn lock_or_queue<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+async fn lock_or_queue<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
     lock: &Lock,
-) -> Result<LeaseOf<S>, StoreError> {
+) -> Result<LeaseOf<P::Store>, StoreError> {
     let at_most = engine.options.lock_timeout;
-    match engine.store.documents().lease(lock, SignedDuration::ZERO).await {
+    match engine.ports.store().documents().lease(lock, SignedDuration::ZERO).await {
         Err(StoreError::Locked { holder, .. }) if at_most.is_positive() => {
             engine.observer.queues(&task.certificate.metadata.key(), &holder, at_most);
-            engine.store.documents().lease(lock, at_most).await
+            engine.ports.store().documents().lease(lock, at_most).await
         }
         done @ (Ok(_) | Err(_)) => done,
     }
 }
 
 /// Compares the passwords of the live keystores with those of the spec.
-fn compare_passwords<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+fn compare_passwords<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
-    session: &mut Session<'_, S>,
+    session: &mut Session<'_, P::Store>,
 ) {
     let Snapshot { secret, run, .. } = session.snapshot.as_mut();
     let live = secret.as_ref();
-    run.changed_passwords =
-        live.map_or_else(BTreeSet::new, |live| engine.performer.changed_passwords(task, live));
+    run.changed_passwords = live
+        .map_or_else(BTreeSet::new, |live| engine.ports.performer().changed_passwords(task, live));
 }
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Runs all passes, one after the other. Returns the ending, and whether to report it; when
     /// `limited`, the same ending is reported once a day.
     async fn all_passes(&mut self, limited: bool) -> Result<(Ending, bool), StoreError> {
@@ -204,7 +205,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             self.pass(Pass::AfterAFailure).await?;
         }
         let record = &mut self.session.snapshot.record;
-        let is_new = !limited || notice::note(record, &ending, self.engine.clock.now());
+        let is_new = !limited || notice::note(record, &ending, self.engine.ports.clock().now());
         if self.session.is_unsaved() {
             // Whatever the result: the manifest's path and the generation are current.
             let record = Box::new(self.session.snapshot.record.clone());
@@ -228,11 +229,11 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                     self.session.forget_retry_after();
                 }
                 if let Some(found) = &self.task.revoked {
-                    let now = self.engine.clock.now();
+                    let now = self.engine.ports.clock().now();
                     self.session.apply(revocation::found(&self.session.snapshot, found, now));
                 }
                 if let Some(force) = self.force {
-                    self.before_force = self.session.force(force, self.engine.clock.now());
+                    self.before_force = self.session.force(force, self.engine.ports.clock().now());
                 }
                 self.adopt().await?;
                 self.claim_the_order().await?;
@@ -246,7 +247,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
             Goal::Revoke(Some(request)) => {
                 let secret = self.session.snapshot.certificate.secret_key();
-                let files = self.engine.store.live_files().published(&secret).await?;
+                let files = self.engine.ports.store().live_files().published(&secret).await?;
                 let certificate = files.as_ref().and_then(gather::leaf_pem);
                 let request = RevocationRequest { certificate, ..request.clone() };
                 self.session.snapshot.run.request = Some(UserRequest::Revoke(request));
@@ -299,7 +300,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.ask_for_names().await;
             }
             // After `decide`: a slot that was held before was noted at an earlier time.
-            let now = self.engine.clock.now();
+            let now = self.engine.ports.clock().now();
             let (owed, step) = self.next(pass, now);
             if let Some(turn) = &mut turn {
                 self.look_at_the_account(turn);
@@ -384,8 +385,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Woken::Deadline if self.may_wait_for_the_verdict() => {
                 self.extended = true;
                 let grace = GRACE.min(self.engine.options.timeout);
-                self.deadline = Some(self.engine.clock.sleep(grace).boxed_local());
-                self.gives_up_at = self.engine.clock.now().checked_add(grace).ok();
+                self.deadline = Some(self.engine.ports.clock().sleep(grace).boxed_local());
+                self.gives_up_at = self.engine.ports.clock().now().checked_add(grace).ok();
             }
             Woken::Deadline => return self.leave_pending().await.map(Some),
             Woken::Signal(signal) => return self.interrupted(signal).await.map(Some),
@@ -395,7 +396,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Performs the owed clean-ups, for at most half a minute.
     async fn clean_up(&mut self) -> Result<Ending, StoreError> {
-        self.deadline = Some(self.engine.clock.sleep(CLEAN_UP).boxed_local());
+        self.deadline = Some(self.engine.ports.clock().sleep(CLEAN_UP).boxed_local());
         // The run no longer waits for slots.
         self.look_at = None;
         self.session.snapshot.run.is_crowded = false;
@@ -405,7 +406,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Asks for the names at which clean-ups are owed. What others present there now, perhaps the
     /// same, is left to the next run.
     async fn ask_for_names(&mut self) {
-        let begun = self.engine.clock.now();
+        let begun = self.engine.ports.clock().now();
         let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
         match self.shared.schedule.sync(name, snapshot, true).await {
             Ok(Look { released, .. }) => self.note_slots(&BTreeSet::new(), &released, begun),
@@ -417,7 +418,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     async fn account_or_stop(
         &mut self,
         pass: Pass,
-    ) -> Result<Result<Option<AccountTurn<LeaseOf<S>>>, i32>, StoreError> {
+    ) -> Result<Result<Option<AccountTurn<LeaseOf<P::Store>>>, i32>, StoreError> {
         self.flush(&[]).await?;
         let shutdown = self.engine.shutdown.clone();
         tokio::select! {
@@ -439,20 +440,20 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
 
     /// Applies outside events: the responder's hits and the scheduler's grants.
     async fn apply_events(&mut self) -> Result<(), StoreError> {
-        self.hits_seen = self.engine.performer.hits();
+        self.hits_seen = self.engine.ports.performer().hits();
         let snapshot = &mut self.session.snapshot;
-        snapshot.run.listener_gone = self.engine.performer.listener_gone();
+        snapshot.run.listener_gone = self.engine.ports.performer().listener_gone();
         snapshot.run.lacks_renewal_information =
-            self.engine.performer.lacks_renewal_information(self.task);
+            self.engine.ports.performer().lacks_renewal_information(self.task);
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
-                if let Some(at) = self.engine.performer.last_hit(&challenge.spec) {
+                if let Some(at) = self.engine.ports.performer().last_hit(&challenge.spec) {
                     snapshot.run.note_hit(&challenge.spec.url, at);
                 }
             }
         }
         let held: BTreeSet<String> = snapshot.run.with_slot().map(str::to_owned).collect();
-        let begun = self.engine.clock.now();
+        let begun = self.engine.ports.clock().now();
         let (name, snapshot) = (&self.session.name, &mut self.session.snapshot);
         let looked = self.shared.schedule.sync(name, snapshot, false);
         let Look { released, until } = looked.await?;
@@ -461,8 +462,8 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         let waits = self.session.snapshot.run.waits_for_an_order();
         if self.deadline.is_none() && !waits && self.is_past_the_queue() {
             let timeout = self.timeout();
-            self.deadline = Some(self.engine.clock.sleep(timeout).boxed_local());
-            self.gives_up_at = self.engine.clock.now().checked_add(timeout).ok();
+            self.deadline = Some(self.engine.ports.clock().sleep(timeout).boxed_local());
+            self.gives_up_at = self.engine.ports.clock().now().checked_add(timeout).ok();
         }
         Ok(())
     }

@@ -51,17 +51,17 @@ pub use perform::{
     WorldOptions, alert_of, check_alert_hook, dns_api, has_alert_hook, try_alert_hook,
 };
 pub use ports::{Alert, Observer, Performer, Wait, WaitLimit};
-use ports::{Clock, Store};
+use ports::{Clock, Ports, Store};
 use questions::{Query, Questions};
 pub use run::{Engine, Options};
 pub use session::Seen;
 pub use task::{Force, Task};
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
+impl<P: Ports> Engine<'_, P> {
     /// Works on these tasks if they are due, and asks the CAs about some that are not. Returns one
     /// entry for each, in the order in which they ended.
     pub async fn run(&self, tasks: &[Task]) -> Vec<Ended> {
-        let shared = drive::Shared::new(self.clock, self.store, &self.options);
+        let shared = drive::Shared::new(self.ports.clock(), self.ports.store(), &self.options);
         let mut waiting = tasks.iter();
         let mut running = FuturesUnordered::new();
         let mut asking = FuturesUnordered::new();
@@ -144,12 +144,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
         &self,
         mut questions: Questions<'_>,
     ) -> HashMap<NamespacedName, Ending> {
-        let ends = self.clock.now().saturating_add(questions::AT_THE_END);
+        let ends = self.ports.clock().now().saturating_add(questions::AT_THE_END);
         let ends = ends.unwrap_or(Timestamp::MAX);
         let (mut asking, mut informed) = (FuturesUnordered::new(), HashMap::new());
         loop {
             while asking.len() < questions::AT_ONCE
-                && self.clock.now() <= ends
+                && self.ports.clock().now() <= ends
                 && self.shutdown.borrow().is_none()
                 && let Some(query) = questions.next()
             {
@@ -164,14 +164,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Sleeps until this time.
     async fn until(&self, time: Option<Timestamp>) {
         if let Some(time) = time {
-            self.clock.sleep(self.clock.now().duration_until(time)).await;
+            self.ports.clock().sleep(self.ports.clock().now().duration_until(time)).await;
         }
     }
 
     /// Whether the run asks about more certificates: for as long as one certificate may take, from
     /// the first question on.
     fn may_ask(&self, until: &mut Option<Timestamp>) -> bool {
-        let now = self.clock.now();
+        let now = self.ports.clock().now();
         let ends = || now.saturating_add(self.options.timeout).unwrap_or(Timestamp::MAX);
         now <= *until.get_or_insert_with(ends) && self.shutdown.borrow().is_none()
     }
@@ -188,7 +188,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Engine<'_, C, S, P, O> {
     /// Works on one task alone: its ending and its final snapshot. Neither reloads nor the
     /// operator's hook for failures follow.
     pub async fn reach(&self, task: &Task) -> Result<(Ending, Snapshot), ports::StoreError> {
-        let shared = drive::Shared::new(self.clock, self.store, &self.options);
+        let shared = drive::Shared::new(self.ports.clock(), self.ports.store(), &self.options);
         let (ended, snapshot) = Box::pin(drive::reach(self, &shared, task)).await?;
         Ok((ended.ending, snapshot))
     }

@@ -1,9 +1,8 @@
-//! The three seams: [`Clock`], [`Store`] and [`Performer`]. Tests replace only these and the
-//! [`Observer`] that shows events. The store's seam is defined beside its implementation, in
-//! `store::port`.
+//! The three seams of a run, which [`Ports`] has together: [`Clock`], [`Store`] and [`Performer`].
+//! Tests replace only these and the [`Observer`] that shows events. The parts of the store are
+//! defined in `store`, beside the directory that implements them.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -21,6 +20,45 @@ pub use crate::store::{
     Cache, Collection, DamageCourse, Documents, HookTurn, HostRecord, Key, Lease, LeaseOf,
     LiveFiles, LiveSet, Lock, Log, Page, SecretSet, Store, StoreError, Stored, Version, WrongEntry,
 };
+
+/// The seams of a run, together.
+pub trait Ports {
+    type Clock: Clock;
+    type Store: Store;
+    type Performer: Performer;
+
+    fn clock(&self) -> &Self::Clock;
+
+    fn store(&self) -> &Self::Store;
+
+    fn performer(&self) -> &Self::Performer;
+}
+
+/// The [`Ports`] of a run whose clock and state outlive it.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrowed<'a, C, S, P> {
+    pub clock: &'a C,
+    pub store: &'a S,
+    pub performer: &'a P,
+}
+
+impl<C: Clock, S: Store, P: Performer> Ports for Borrowed<'_, C, S, P> {
+    type Clock = C;
+    type Store = S;
+    type Performer = P;
+
+    fn clock(&self) -> &C {
+        self.clock
+    }
+
+    fn store(&self) -> &S {
+        self.store
+    }
+
+    fn performer(&self) -> &P {
+        self.performer
+    }
+}
 
 /// The source of the time.
 ///
@@ -167,34 +205,4 @@ pub trait Observer {
 
     /// A certificate's run ended; reloads, and the operator's hook for failures, come later.
     fn ended(&self, _end: &Ended) {}
-}
-
-impl<O: Observer> Observer for Rc<O> {
-    fn event(&self, certificate: &NamespacedName, event: &Event) {
-        O::event(self, certificate, event);
-    }
-
-    fn stage(&self, certificate: &NamespacedName, stage: &str) {
-        O::stage(self, certificate, stage);
-    }
-
-    fn waits(&self, certificate: &NamespacedName, wait: &Wait) {
-        O::waits(self, certificate, wait);
-    }
-
-    fn queues(&self, certificate: &NamespacedName, holder: &str, at_most: SignedDuration) {
-        O::queues(self, certificate, holder, at_most);
-    }
-
-    fn renewed_meanwhile(&self, certificate: &NamespacedName) {
-        O::renewed_meanwhile(self, certificate);
-    }
-
-    fn lingers(&self, at_most: Duration) {
-        O::lingers(self, at_most);
-    }
-
-    fn ended(&self, end: &Ended) {
-        O::ended(self, end);
-    }
 }

@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use super::goal::Goal;
 use super::hooks::Hooks;
-use super::ports::Store;
+use super::ports::Observer;
 use super::task::Task;
 use crate::controller::Intervals;
 use crate::resource::{Fix, PublishedLimits};
@@ -62,11 +62,9 @@ pub(super) const GRACE: SignedDuration = SignedDuration::from_secs(60);
 pub(super) const OVERDUE: SignedDuration = SignedDuration::from_hours(1);
 
 /// A run over some certificates.
-pub struct Engine<'a, C, S: Store, P, O> {
-    pub clock: &'a C,
-    pub store: &'a S,
-    pub performer: &'a P,
-    pub observer: &'a O,
+pub struct Engine<'a, P> {
+    pub ports: P,
+    pub observer: &'a dyn Observer,
     pub options: Options,
     /// The signal that ends the run, once one arrived.
     pub shutdown: watch::Receiver<Option<i32>>,

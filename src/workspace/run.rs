@@ -15,7 +15,7 @@ use crate::acme::Limits;
 use crate::controller::Snapshot;
 use crate::controller::alert::{self, Stage};
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock as _, HostRecord, Store, StoreError, SystemClock};
+use crate::engine::ports::{Borrowed, Clock as _, HostRecord, Store, StoreError, SystemClock};
 use crate::engine::{
     Alert, Dns01Options, Ended, Ending, Engine, Hooks, Observer, Options, Performer as _, StandIn,
     Task, World, WorldOptions, has_alert_hook,
@@ -91,11 +91,11 @@ impl Observer for Silent {
 
 impl Workspace {
     /// Works on the tasks, and returns how each ended.
-    pub async fn run<O: Observer>(
+    pub async fn run(
         &self,
         tasks: &[Task],
         job: Job,
-        observer: &O,
+        observer: &dyn Observer,
         shutdown: watch::Receiver<Option<i32>>,
     ) -> Result<Vec<Ended>, RunError> {
         let clock = SystemClock;
@@ -104,9 +104,7 @@ impl Workspace {
         self.note_evidence(tasks, &job.secrets);
         let world = self.world(&clock, job).await?;
         let engine = Engine {
-            clock: &clock,
-            store: &self.state,
-            performer: &world,
+            ports: Borrowed { clock: &clock, store: &self.state, performer: &world },
             observer,
             options: Options { timeout, ..options },
             shutdown,
@@ -137,9 +135,7 @@ impl Workspace {
         let world = self.world(&SystemClock, job).await?;
         let (_, shutdown) = watch::channel(None);
         let engine = Engine {
-            clock: &SystemClock,
-            store: &self.state,
-            performer: &world,
+            ports: Borrowed { clock: &SystemClock, store: &self.state, performer: &world },
             observer: &Silent,
             options: self.settings.options,
             shutdown,
@@ -232,9 +228,7 @@ impl Workspace {
     ) -> Result<(Ending, Snapshot), StoreError> {
         let (_, shutdown) = watch::channel(None);
         let engine = Engine {
-            clock: &SystemClock,
-            store: &self.state,
-            performer: world,
+            ports: Borrowed { clock: &SystemClock, store: &self.state, performer: world },
             observer: &Silent,
             options: self.settings.options,
             shutdown,

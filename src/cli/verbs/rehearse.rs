@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::rc::Rc;
 
 use clap::Args;
 
@@ -78,7 +77,7 @@ impl VerbArgs for RehearseArgs {
             let stand_ins = stand_ins.map_err(failed)?;
             let tasks: Vec<Task> = targets.tasks.iter().map(|task| stand_ins.task(task)).collect();
             workspace.make_writable()?;
-            let script = Rc::new(Script::default());
+            let script = Script::default();
             let job = Job {
                 secrets: targets.secrets,
                 overrides,
@@ -88,7 +87,7 @@ impl VerbArgs for RehearseArgs {
             };
             let text = "rehearsing with the built-in CA";
             shell.output.talk(Level::Info, text);
-            let ended = run_with(&workspace, &tasks, job, Rc::clone(&script)).await?;
+            let ended = run_with(&workspace, &tasks, job, &script).await?;
             for end in &ended {
                 print_steps(shell, &script, end);
             }

@@ -6,9 +6,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::state::Drive;
 use crate::controller::{Change, Effect, Step, account};
 use crate::engine::goal::Pass;
-use crate::engine::ports::{
-    Clock, Documents, LeaseOf, Lock, Observer, Performer, Store, StoreError,
-};
+use crate::engine::ports::{Clock, Documents, LeaseOf, Lock, Ports, Store, StoreError};
 use crate::resource::{AccountStep, CauseKind};
 
 /// Exclusive access to the account until this is dropped.
@@ -32,12 +30,12 @@ pub(super) fn needs_the_account(step: &Step) -> bool {
     }
 }
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Locks the account; `None` when it needs no work any more by then.
     pub(super) async fn take_the_account(
         &mut self,
         pass: Pass,
-    ) -> Result<Option<AccountTurn<LeaseOf<S>>>, StoreError> {
+    ) -> Result<Option<AccountTurn<LeaseOf<P::Store>>>, StoreError> {
         let id = self.session.account_id();
         let gate = self.shared.accounts.gate(&id).lock_owned().await;
         self.session.load_account().await?;
@@ -48,12 +46,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if self.shared.accounts.renewed.borrow().contains(&id) {
             self.session.snapshot.run.note_account();
         }
-        if !needs_the_account(&self.next(pass, self.engine.clock.now()).1) {
+        if !needs_the_account(&self.next(pass, self.engine.ports.clock().now()).1) {
             self.session.snapshot.run.note_account();
             return Ok(None);
         }
         let wait = self.engine.options.lock_timeout;
-        let lease = self.engine.store.documents().lease(&Lock::Account(id), wait).await?;
+        let lease = self.engine.ports.store().documents().lease(&Lock::Account(id), wait).await?;
         self.session.load_account().await?;
         let account = self.session.snapshot.account.as_ref();
         let before = account.and_then(|account| account.url.clone());
@@ -63,14 +61,18 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     /// Notes whether the CA no longer knows the account.
-    pub(super) fn look_at_the_account(&self, turn: &mut AccountTurn<LeaseOf<S>>) {
+    pub(super) fn look_at_the_account(&self, turn: &mut AccountTurn<LeaseOf<P::Store>>) {
         let snapshot = &self.session.snapshot;
         let has_url = snapshot.account.as_ref().is_some_and(|account| account.url.is_some());
         turn.was_lost |= account::is_lost(snapshot) || (snapshot.run.account_is_lost && !has_url);
     }
 
     /// Releases the account.
-    pub(super) fn give_the_account_back(&mut self, turn: AccountTurn<LeaseOf<S>>, step: &Step) {
+    pub(super) fn give_the_account_back(
+        &mut self,
+        turn: AccountTurn<LeaseOf<P::Store>>,
+        step: &Step,
+    ) {
         if !matches!(step, Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_)) {
             self.session.snapshot.run.note_account();
         }

@@ -5,12 +5,12 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Record, Snapshot, revocation, trigger};
 use crate::engine::gather;
-use crate::engine::ports::{Clock, LiveFiles, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LiveFiles, Ports, Store, StoreError};
 use crate::engine::task::Task;
 use crate::resource::{PublishedPair, Reason, RevocationReason, RevokedCertificate, SecretFiles};
 use crate::store::Records;
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Adopts the plain files in the secret's folder, else the Secret of the manifests, when there
     /// is no record of this certificate yet, or none but of a first issuance that the manifest no
     /// longer makes necessary. The trigger decides whether they are valid; that they are replaced is
@@ -19,12 +19,12 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Nothing is recorded before: a run that is killed in between leaves a live pair and no
     /// record, and the next run adopts it again.
     pub(super) async fn adopt(&mut self) -> Result<(), StoreError> {
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let (task, session) = (self.task, &mut self.session);
         let of_the_manifests = pair_of_the_manifests(&session.snapshot, task, now);
         let pair = of_the_manifests.as_ref().map(|(pair, _)| pair);
         if session.is_known() {
-            let store = self.engine.store;
+            let store = self.engine.ports.store();
             if pair.is_some() && refused(store, &session.snapshot, pair, now).await?.is_some() {
                 return Ok(());
             }
@@ -33,13 +33,20 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             session.apply(record);
         }
         let mut from = "found in the secret's folder";
-        if let Some(record) = refused(self.engine.store, &session.snapshot, pair, now).await? {
+        if let Some(record) =
+            refused(self.engine.ports.store(), &session.snapshot, pair, now).await?
+        {
             session.apply(record);
             return Ok(());
         }
         if let Some((pair, files)) = of_the_manifests {
             let secret = task.certificate.secret_key();
-            self.engine.store.live_files().publish(&secret, BEFORE_THE_FIRST, files, None).await?;
+            self.engine
+                .ports
+                .store()
+                .live_files()
+                .publish(&secret, BEFORE_THE_FIRST, files, None)
+                .await?;
             session.snapshot.secret = Some(pair);
             from = "of the Secret in the manifests";
         }

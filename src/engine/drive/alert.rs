@@ -8,7 +8,7 @@ use crate::controller::{Change, Record, Snapshot, alert, backoff, readiness};
 use crate::engine::ending::{Ended, Ending};
 use crate::engine::notice;
 use crate::engine::ports::{
-    Alert, Clock, Documents, HostRecord, Lock, Observer, Performer, Store, StoreError,
+    Alert, Clock, Documents, HostRecord, Lock, Performer, Ports, Store, StoreError,
 };
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
@@ -16,12 +16,12 @@ use crate::engine::task::Task;
 use crate::resource::{CertificateRecord, Failure, FailureClass, Fix};
 
 /// Runs the hook for each certificate that failed, unless an earlier run did for this stage.
-pub(in crate::engine) async fn alert<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+pub(in crate::engine) async fn alert<P: Ports>(
+    engine: &Engine<'_, P>,
     tasks: &[Task],
     ended: &[Ended],
 ) {
-    if !engine.performer.hears_of_failures() {
+    if !engine.ports.performer().hears_of_failures() {
         return;
     }
     let tasks: BTreeMap<_, &Task> =
@@ -48,14 +48,14 @@ fn may_be_reported(end: &Ended) -> bool {
     }
 }
 
-async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+async fn report<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
     end: &Ended,
 ) -> Result<(), StoreError> {
-    let now = engine.clock.now();
+    let now = engine.ports.clock().now();
     let intervals = engine.options.intervals;
-    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let mut session = Session::load(engine.ports.store(), task, intervals, now).await?;
     let record = readiness::refreshed(&session.snapshot, now);
     let (message, has_failed) = reason(end, &record, engine.options.words);
     let has_failed =
@@ -63,7 +63,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
     let Some(stage) = alert::due(&record, has_failed, now) else { return Ok(()) };
     // A stage that could not be recorded: another process held the lock, or the disk was full.
     let mark = alert::mark(stage, record.status.not_after);
-    if engine.store.host_record().is_alerted(&end.certificate, &mark) {
+    if engine.ports.store().host_record().is_alerted(&end.certificate, &mark) {
         return Ok(());
     }
     let lock = Lock::Certificate(end.certificate.clone());
@@ -77,9 +77,9 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         | Ending::Failed { .. }
         | Ending::Interrupted { .. } => engine.options.lock_timeout,
     };
-    let lease = engine.store.documents().lease(&lock, wait).await;
+    let lease = engine.ports.store().documents().lease(&lock, wait).await;
     if lease.is_ok() {
-        session = Session::load(engine.store, task, intervals, now).await?;
+        session = Session::load(engine.ports.store(), task, intervals, now).await?;
     }
     let record = readiness::refreshed(&session.snapshot, now);
     let alert = Alert {
@@ -90,7 +90,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         not_after: record.status.not_after,
         stage,
     };
-    if let Err(error) = engine.performer.alert(&alert).await {
+    if let Err(error) = engine.ports.performer().alert(&alert).await {
         // The next run retries.
         tracing::warn!(certificate = %end.certificate, %error, "the on-failure hook failed");
         return Ok(());
@@ -105,7 +105,7 @@ async fn report<C: Clock, S: Store, P: Performer, O: Observer>(
         Err(error) => Err(error),
     };
     if noted.is_err() {
-        engine.store.host_record().note_alert(&end.certificate, &mark)?;
+        engine.ports.store().host_record().note_alert(&end.certificate, &mark)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::stop::unchanged;
 use crate::controller::policy::first_trigger;
 use crate::controller::{Effect, Outcome, Record, Snapshot, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
-use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Performer, Ports, Store, StoreError};
 use crate::engine::questions::Query;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
@@ -25,15 +25,15 @@ pub(in crate::engine) enum Answer {
 
 /// Asks about one certificate, and stores what the CA said. The request holds no lock; a certificate
 /// that another process works on meanwhile is left to that one.
-pub(in crate::engine) async fn ask<'t, C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+pub(in crate::engine) async fn ask<'t, P: Ports>(
+    engine: &Engine<'_, P>,
     mut query: Query<'t>,
 ) -> (Query<'t>, Answer) {
     let effect = query.question.effect();
     let outcome = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => return (query, Answer::Nothing),
-        outcome = engine.performer.perform(query.task, effect.clone()) => outcome,
+        outcome = engine.ports.performer().perform(query.task, effect.clone()) => outcome,
     };
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient
@@ -65,14 +65,14 @@ enum Due {
 
 /// A CA that suddenly wants a certificate to be renewed may have revoked it: its CRL says so, and
 /// whether the key is compromised. Records that before the renewal.
-async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+async fn note_revocation<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
 ) -> Option<RevokedCertificate> {
     let found = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => None,
-        found = engine.performer.revoked(task) => found,
+        found = engine.ports.performer().revoked(task) => found,
     }?;
     let recorded = recorded(engine, task, |snapshot, now| revocation::found(snapshot, &found, now));
     if let Err(error) = recorded.await {
@@ -83,8 +83,8 @@ async fn note_revocation<C: Clock, S: Store, P: Performer, O: Observer>(
 }
 
 /// Stores the answer. Returns whether the certificate is due now.
-async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+async fn note<P: Ports>(
+    engine: &Engine<'_, P>,
     query: &mut Query<'_>,
     effect: &Effect,
     outcome: Outcome,
@@ -120,16 +120,20 @@ async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
 
 /// Applies and stores a change to what is known of a certificate, under its lock, which is not waited
 /// for. Returns what is known then.
-async fn recorded<'e, C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'e, C, S, P, O>,
+async fn recorded<'e, P: Ports>(
+    engine: &'e Engine<'_, P>,
     task: &'e Task,
     change: impl FnOnce(&mut Snapshot, Timestamp) -> Record,
-) -> Result<(Session<'e, S>, Timestamp), StoreError> {
+) -> Result<(Session<'e, P::Store>, Timestamp), StoreError> {
     let name = task.certificate.metadata.key();
-    let _lease =
-        engine.store.documents().lease(&Lock::Certificate(name), SignedDuration::ZERO).await?;
-    let (now, intervals) = (engine.clock.now(), engine.options.intervals);
-    let mut session = Session::load(engine.store, task, intervals, now).await?;
+    let _lease = engine
+        .ports
+        .store()
+        .documents()
+        .lease(&Lock::Certificate(name), SignedDuration::ZERO)
+        .await?;
+    let (now, intervals) = (engine.ports.clock().now(), engine.options.intervals);
+    let mut session = Session::load(engine.ports.store(), task, intervals, now).await?;
     let record = change(&mut session.snapshot, now);
     session.apply(record);
     for event in session.finish().await? {

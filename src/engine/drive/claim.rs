@@ -3,10 +3,10 @@
 use super::state::Drive;
 use crate::controller::{Effect, OthersOrder, Outcome};
 use crate::engine::claim::{Claim, claim};
-use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{LeaseOf, Ports, StoreError};
 use crate::resource::Order;
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// The outcome of newOrder, when another certificate works on the order.
     pub(super) async fn claimed(
         &mut self,
@@ -39,7 +39,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         if self.claims.iter().any(|claim| claim.url == url) {
             return Ok(true);
         }
-        match claim(self.engine.store, url).await? {
+        match claim(self.engine.ports.store(), url).await? {
             Some(claim) => self.claims.push(claim),
             None => self.claims.clear(),
         }
@@ -47,7 +47,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     /// The wait for another certificate's order is over.
-    pub(super) fn end_the_wait(&mut self, claim: Claim<LeaseOf<S>>) {
+    pub(super) fn end_the_wait(&mut self, claim: Claim<LeaseOf<P::Store>>) {
         self.claims = vec![claim];
         self.session.snapshot.run.others_order = None;
     }

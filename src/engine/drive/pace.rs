@@ -5,20 +5,20 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Awaited, Change, Deferral, Hold, Record, limit};
 use crate::engine::pace::Pace;
-use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Ports, Store, StoreError};
 use crate::resource::{
     AccountIdentity, AccountLimits, CertificateRecord, Failure, PublishedLimits, Reason, Refusal,
     rfc3339,
 };
 use crate::store::Records;
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Tells the controllers whether an order may be asked for now, and stores what the CA refused.
     pub(super) async fn keep_pace(&mut self, has_account: bool) -> Result<(), StoreError> {
         if let Some((refusal, failure)) = self.session.snapshot.run.refusal.take() {
             self.add_refusal(refusal, failure, has_account).await?;
         }
-        let (name, now) = (self.session.name.clone(), self.engine.clock.now());
+        let (name, now) = (self.session.name.clone(), self.engine.ports.clock().now());
         let run = &self.session.snapshot.run;
         if run.waits_for_an_order() || !limit::asks(&self.session.snapshot, now) {
             self.shared.paces.release(&name);
@@ -64,7 +64,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             return Ok(Pace::default());
         }
         let account = AccountIdentity::of(&self.session.snapshot.issuer);
-        let records = Records::new(self.engine.store.documents());
+        let records = Records::new(self.engine.ports.store().documents());
         let (known, ledger) = records.ledger(id, &account, options.limits, now).await?;
         Ok(Pace::new(known, ledger))
     }
@@ -77,7 +77,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         has_account: bool,
     ) -> Result<(), StoreError> {
         let id = self.session.account_id();
-        let (at, until, now) = (refusal.at, refusal.until, self.engine.clock.now());
+        let (at, until, now) = (refusal.at, refusal.until, self.engine.ports.clock().now());
         let add = |known: &mut AccountLimits| known.add(refusal, now);
         let (known, continues) = self.change_limits(&id, has_account, add).await?;
         let mut paces = self.shared.paces.0.borrow_mut();
@@ -127,13 +127,14 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             Some((
                 gate,
                 self.engine
-                    .store
+                    .ports
+                    .store()
                     .documents()
                     .lease(&lock, self.engine.options.lock_timeout)
                     .await?,
             ))
         };
-        let records = Records::new(self.engine.store.documents());
+        let records = Records::new(self.engine.ports.store().documents());
         let stored = records.account_limits(id).await?;
         let (mut known, version) =
             stored.map_or_else(Default::default, |stored| (stored.value, Some(stored.revision)));

@@ -10,7 +10,7 @@ use crate::controller::{Change, EffectError, Outcome, Record, deploy};
 use crate::engine::ending::{Ended, Ending, Undeployed};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
-use crate::engine::ports::{Clock, Documents, Lock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Documents, Lock, Performer, Ports, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::Task;
@@ -38,8 +38,8 @@ impl Reloaded {
 }
 
 /// Runs each requested program, and records the result with each certificate.
-pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+pub(in crate::engine) async fn reload<P: Ports>(
+    engine: &Engine<'_, P>,
     reloads: &Reloads,
 ) -> Vec<(NamespacedName, Reloaded)> {
     let mut all = Vec::new();
@@ -48,13 +48,13 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
         if engine.shutdown.borrow().is_some() {
             break;
         }
-        let barred = |task: &Task| engine.performer.bars_hooks(task);
+        let barred = |task: &Task| engine.ports.performer().bars_hooks(task);
         let names: Vec<_> = tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let of_run = tasks.iter().zip(&names).filter(|(task, _)| barred(task).is_none());
         let of_run: Vec<_> = of_run.map(|(_, name)| name.clone()).collect();
         let ended = match of_run.as_slice() {
             [] => Ok(()),
-            of_run => engine.performer.reload(&program, of_run).await,
+            of_run => engine.ports.performer().reload(&program, of_run).await,
         };
         for (task, name) in tasks.iter().zip(names) {
             let ended = barred(task).map_or_else(|| ended.clone(), Err);
@@ -67,19 +67,21 @@ pub(in crate::engine) async fn reload<C: Clock, S: Store, P: Performer, O: Obser
     all
 }
 
-async fn note<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+async fn note<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
     done: Result<(), EffectError>,
 ) -> Result<Option<Undeployed>, StoreError> {
     let name = task.certificate.metadata.key();
     let _lease = engine
-        .store
+        .ports
+        .store()
         .documents()
         .lease(&Lock::Certificate(name), engine.options.lock_timeout)
         .await?;
-    let now = engine.clock.now();
-    let mut session = Session::load(engine.store, task, engine.options.intervals, now).await?;
+    let now = engine.ports.clock().now();
+    let mut session =
+        Session::load(engine.ports.store(), task, engine.options.intervals, now).await?;
     let step = DeployStep::Reload;
     let outcome = match done {
         Ok(()) => {
@@ -115,14 +117,14 @@ fn deployment_failure<S: Store>(
     Some(Undeployed { failure, is_new, last_try, next_try })
 }
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Requests the reload that is owed; else reports the deployment failure.
     pub(super) async fn reload_or_report(
         &mut self,
         ended: &mut Ended,
         limited: bool,
     ) -> Result<(), StoreError> {
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let is_left =
             matches!(ended.ending, Ending::Interrupted { .. }) || self.task.goal == Goal::CleanUp;
         let program = deploy::reload(&self.session.snapshot, now);

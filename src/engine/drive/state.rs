@@ -9,7 +9,7 @@ use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, Snapshot, absorb, backoff, limit};
 use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
-use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LeaseOf, Performer, Ports, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
@@ -21,11 +21,11 @@ const GATHER: SignedDuration = SignedDuration::from_millis(20);
 /// The longest that an outcome waits for others.
 const GATHER_MOST: SignedDuration = SignedDuration::from_millis(500);
 
-pub(super) struct Drive<'a, C, S: Store, P, O> {
-    pub(super) engine: &'a Engine<'a, C, S, P, O>,
-    pub(super) shared: &'a Shared<'a, C, S>,
+pub(super) struct Drive<'a, P: Ports> {
+    pub(super) engine: &'a Engine<'a, P>,
+    pub(super) shared: &'a Shared<'a, P::Clock, P::Store>,
     pub(super) task: &'a Task,
-    pub(super) session: Session<'a, S>,
+    pub(super) session: Session<'a, P::Store>,
     /// How the issuance is forced; not where the run that this one waited for has issued.
     pub(super) force: Option<Force>,
     /// The record before, where nothing else asks for the issuance that is forced.
@@ -46,7 +46,7 @@ pub(super) struct Drive<'a, C, S: Store, P, O> {
     is_outdated: bool,
     pub(super) before: Before,
     /// The orders at the CA that are this certificate's until they are done.
-    pub(super) claims: Vec<Claim<LeaseOf<S>>>,
+    pub(super) claims: Vec<Claim<LeaseOf<P::Store>>>,
 }
 
 /// What was live when an issuance began.
@@ -74,12 +74,12 @@ impl Before {
     }
 }
 
-impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
+impl<'a, P: Ports> Drive<'a, P> {
     pub(super) fn new(
-        engine: &'a Engine<'a, C, S, P, O>,
-        shared: &'a Shared<'a, C, S>,
+        engine: &'a Engine<'a, P>,
+        shared: &'a Shared<'a, P::Clock, P::Store>,
         task: &'a Task,
-        session: Session<'a, S>,
+        session: Session<'a, P::Store>,
     ) -> Self {
         Self {
             engine,
@@ -108,8 +108,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
             return Ok(());
         }
         self.flush(&[]).await?;
-        let (now, intervals) = (self.engine.clock.now(), self.engine.options.intervals);
-        let mut session = Session::load(self.engine.store, self.task, intervals, now).await?;
+        let (now, intervals) = (self.engine.ports.clock().now(), self.engine.options.intervals);
+        let mut session =
+            Session::load(self.engine.ports.store(), self.task, intervals, now).await?;
         session.snapshot.run = std::mem::take(&mut self.session.snapshot.run);
         session.follow(&self.session);
         self.session = session;
@@ -140,9 +141,9 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
                 continue;
             }
             self.in_flight.push(effect.clone());
-            self.session.snapshot.run.note_begin(&effect, self.engine.clock.now());
+            self.session.snapshot.run.note_begin(&effect, self.engine.ports.clock().now());
             self.engine.observer.stage(&self.session.name, effect.stage());
-            let performed = self.engine.performer.perform(self.task, effect.clone());
+            let performed = self.engine.ports.performer().perform(self.task, effect.clone());
             self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
         }
     }
@@ -153,7 +154,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         effect: Effect,
         outcome: Outcome,
     ) -> Result<(), StoreError> {
-        let clock = self.engine.clock;
+        let clock = self.engine.ports.clock();
         let window = clock.sleep(self.gather).fuse();
         futures_util::pin_mut!(window);
         let mut next = Some((effect, outcome));
@@ -175,7 +176,7 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
 
     pub(super) fn absorb(&mut self, effect: &Effect, outcome: Outcome) {
         self.in_flight.retain(|other| other != effect);
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let is_done = outcome == Outcome::Done;
         if let Some(change) = backoff::answered(&self.session.snapshot, effect, &outcome) {
             self.session.apply(Record::of(change));
@@ -205,11 +206,11 @@ impl<'a, C: Clock, S: Store, P: Performer, O: Observer> Drive<'a, C, S, P, O> {
         if let Goal::Account(_) = self.task.goal {
             return self.session.flush_without_journal().await;
         }
-        let begun = self.engine.clock.now();
+        let begun = self.engine.ports.clock().now();
         for event in self.session.flush(before).await? {
             self.engine.observer.event(&self.session.name, &event);
         }
-        let took = begun.duration_until(self.engine.clock.now());
+        let took = begun.duration_until(self.engine.ports.clock().now());
         self.gather = gather_after(took);
         Ok(())
     }

@@ -14,13 +14,13 @@ use crate::engine::ending::{Ending, Issued, PendingOn};
 use crate::engine::goal::Goal;
 use crate::engine::notice;
 use crate::engine::perform::cause_of_state;
-use crate::engine::ports::{Clock, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, Ports, Store, StoreError};
 use crate::engine::run::{Engine, OVERDUE};
 use crate::engine::session::Session;
 use crate::engine::task::Task;
 use crate::resource::{Challenge, Doing, Failure, Order, OrderPhase, Phase, Reason, Rollback};
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Records that an issuance has failed.
     pub(super) async fn fail(&mut self, failure: Failure, now: Timestamp) -> Ending {
         self.drop_effects();
@@ -93,7 +93,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     /// Waits a moment for what is under way and would be lost: an order of which the next run would
     /// know nothing, or a record that is written after its clean-up.
     async fn take_last_answers(&mut self) -> Result<(), StoreError> {
-        let ends = self.engine.clock.sleep(LAST_ANSWERS).fuse();
+        let ends = self.engine.ports.clock().sleep(LAST_ANSWERS).fuse();
         futures_util::pin_mut!(ends);
         while self.would_lose_an_answer() {
             let next = tokio::select! {
@@ -130,7 +130,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
     }
 
     pub(super) async fn leave_pending(&mut self) -> Result<Ending, StoreError> {
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let is_refused = self.is_refused_for_good();
         let run = self.session.snapshot.run.clone();
         let order = self.session.snapshot.current_order().cloned();
@@ -165,7 +165,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
         begun: Timestamp,
     ) {
         let snapshot = &self.session.snapshot;
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let mut record = Record::default();
         let challenges = snapshot.current_order().map_or(&[][..], |order| &order.challenges);
         for challenge in challenges {
@@ -196,7 +196,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
                 self.session.apply(Record::of(Change::Order(Box::new(left))));
             }
         }
-        let now = self.engine.clock.now();
+        let now = self.engine.ports.clock().now();
         let mut record = Record::default();
         let snapshot = Some(self.session.snapshot.as_ref());
         for identifier in self.shared.schedule.release(&self.session.name, snapshot).await {
@@ -242,10 +242,10 @@ fn may_adopt(task: &Task, snapshot: &Snapshot) -> bool {
 }
 
 /// The ending, when there is nothing to do, to write or to report.
-pub(super) fn nothing_to_do<C: Clock, S: Store, P: Performer, O: Observer>(
-    engine: &Engine<'_, C, S, P, O>,
+pub(super) fn nothing_to_do<P: Ports>(
+    engine: &Engine<'_, P>,
     task: &Task,
-    session: &Session<'_, S>,
+    session: &Session<'_, P::Store>,
     now: Timestamp,
 ) -> Option<Ending> {
     let snapshot = &session.snapshot;

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use super::state::Drive;
 use crate::controller::{Effect, Outcome, Snapshot, Wake};
 use crate::engine::claim::{Claim, claim_when_free};
-use crate::engine::ports::{Clock, LeaseOf, Observer, Performer, Store, StoreError};
+use crate::engine::ports::{Clock, LeaseOf, Performer, Ports, StoreError};
 use crate::engine::run::signal;
 use crate::resource::Challenge;
 
@@ -20,15 +20,15 @@ pub(super) enum Woken<L> {
     Signal(i32),
 }
 
-impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
+impl<P: Ports> Drive<'_, P> {
     /// Waits for an outcome, a time, an event, the deadline, or a signal.
     pub(super) async fn wait(
         &mut self,
         wait: Option<(Option<Timestamp>, Wake)>,
         hears_signals: bool,
-    ) -> Woken<LeaseOf<S>> {
-        let clock = self.engine.clock;
-        let performer = self.engine.performer;
+    ) -> Woken<LeaseOf<P::Store>> {
+        let clock = self.engine.ports.clock();
+        let performer = self.engine.ports.performer();
         let woken = self.shared.schedule.woken(&self.session.name);
         let may_ask = self.shared.paces.woken(&self.session.name);
         let is_crowded = self.session.snapshot.run.is_crowded;
@@ -68,7 +68,7 @@ impl<C: Clock, S: Store, P: Performer, O: Observer> Drive<'_, C, S, P, O> {
             }
         };
         let others_order = self.session.snapshot.run.others_order.as_ref();
-        let claim = claim_when_free(clock, self.engine.store, others_order);
+        let claim = claim_when_free(clock, self.engine.ports.store(), others_order);
         let effects = &mut self.effects;
         let outcome = async {
             match effects.next().await {

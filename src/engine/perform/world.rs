@@ -159,7 +159,7 @@ impl<'a, C: Clock, S: Store> World<'a, C, S> {
 
     /// Ends the listeners, once the other runs that share their ports have their answers. A run that
     /// is interrupted does not wait for them.
-    pub async fn stop_listening(&self, is_interrupted: bool, observer: &impl Observer) {
+    pub async fn stop_listening(&self, is_interrupted: bool, observer: &dyn Observer) {
         let limit = if is_interrupted { Duration::ZERO } else { LINGER };
         self.served.close(limit, |left| observer.lingers(left)).await;
     }

@@ -11,7 +11,7 @@ use std::task::Poll;
 
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
-use certctl::engine::ports::{Clock as _, Key, LiveFiles as _, Wait, WaitLimit};
+use certctl::engine::ports::{Borrowed, Clock as _, Key, LiveFiles as _, Wait, WaitLimit};
 use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task, dry_run};
 use certctl::manifest::SecretSource;
 use certctl::resource::dns01::Rfc2136;
@@ -132,9 +132,7 @@ impl Scene {
         let task = Task { goal: goal.clone(), ..self.task.clone() };
         let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(&fuse) };
         let engine = Engine {
-            clock: &self.clock,
-            store: &store,
-            performer: &world,
+            ports: Borrowed { clock: &self.clock, store: &store, performer: &world },
             observer: &Deaf(&self.clock),
             options: options(),
             shutdown,
@@ -261,9 +259,7 @@ impl Scene {
     ) -> Vec<Ended> {
         let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) };
         let engine = Engine {
-            clock: &self.clock,
-            store: &store,
-            performer: world,
+            ports: Borrowed { clock: &self.clock, store: &store, performer: world },
             observer: &Deaf(&self.clock),
             options,
             shutdown,
