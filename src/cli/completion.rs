@@ -20,10 +20,12 @@ use crate::cli::Environment;
 use crate::cli::args::Arguments;
 use crate::cli::global::TUNING;
 use crate::cli::parse::unfinished;
+use crate::cli::run::on_one_thread;
 use crate::cli::words::field::{ANNOTATIONS, Field, Kind, Type, all, below};
 use crate::manifest::{Options, Source, load};
 use crate::resource::{NamespacedName, is_dns_subdomain, is_hidden};
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::{OpenMode, Records, Store};
+use crate::workspace::open_state;
 
 /// The answer where a file may stand.
 const FILES: &str = ":files";
@@ -160,9 +162,12 @@ impl Known {
         let sources: Vec<Source> = paths.into_iter().map(source).collect();
         let loaded = load(&sources, &Options { reads_untrusted: true, ..Options::default() });
         let state = environment.state_dir(global.state_dir.as_deref()).ok();
-        let state =
-            state.and_then(|state| StateDirectory::open(&state.path, OpenMode::ReadOnly).ok());
-        let stored = state.and_then(|state| state.certificate_names().ok()).unwrap_or_default();
+        let state = state.and_then(|state| open_state(&state.path, OpenMode::ReadOnly).ok());
+        let stored = state.and_then(|state| {
+            let names = async { Ok(Records::new(state.documents()).certificate_names().await?) };
+            on_one_thread(names).ok()
+        });
+        let stored = stored.unwrap_or_default();
         let named = loaded.certificates.iter().map(|one| one.metadata.key());
         let is_sound = |name: &NamespacedName| {
             is_dns_subdomain(&name.name)

@@ -13,9 +13,10 @@ use jiff::Timestamp;
 use crate::controller::alert;
 use crate::engine::inputs::digest_of;
 use crate::engine::is_recent;
-use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::ports::{Cache, Clock as _, Store, SystemClock};
 use crate::resource::CertificateStatus;
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::{OpenMode, has_reported};
+use crate::workspace::open_state;
 
 /// See the module.
 pub struct Daily {
@@ -32,9 +33,8 @@ pub struct Daily {
 impl Daily {
     /// Reads what earlier runs reported, if they did.
     pub(crate) fn of(state_dir: PathBuf) -> Self {
-        let read = || StateDirectory::open(&state_dir, OpenMode::ReadOnly)?.reported();
-        let before =
-            if StateDirectory::has_reported(&state_dir) { read() } else { Ok(BTreeMap::new()) };
+        let read = || open_state(&state_dir, OpenMode::ReadOnly)?.reported();
+        let before = if has_reported(&state_dir) { read() } else { Ok(BTreeMap::new()) };
         let before = before.unwrap_or_else(|error| {
             tracing::debug!(%error, "cannot read the earlier reports");
             BTreeMap::new()
@@ -73,8 +73,8 @@ impl Daily {
         if self.now_known == self.before || !self.state_dir.is_dir() {
             return;
         }
-        let noted = StateDirectory::open(&self.state_dir, OpenMode::ReadWrite)
-            .and_then(|state| state.note_reported(&self.now_known));
+        let noted = open_state(&self.state_dir, OpenMode::ReadWrite)
+            .and_then(|state| state.cache().note_reported(&self.now_known));
         if let Err(error) = noted {
             tracing::debug!(%error, "cannot record the reports");
         }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::cli::CliError;
 use crate::report::Report;
 use crate::resource::{NamespacedName, RevocationReason};
-use crate::store::{Records, StateDirectory, Store};
+use crate::store::{LiveFiles, Records, Store};
 
 /// Results of a run.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl Results {
     /// Adds the reports on certificates.
     pub(crate) async fn note(
         &mut self,
-        state: &StateDirectory,
+        state: &impl Store,
         reports: &[Report],
     ) -> Result<(), CliError> {
         for report in reports {
@@ -111,8 +111,8 @@ impl Results {
 }
 
 /// The files of a Secret, by their stable paths.
-fn files(state: &StateDirectory, secret: &NamespacedName) -> Vec<String> {
-    let Ok(folder) = state.secret_path(secret) else { return Vec::new() };
+fn files(state: &impl Store, secret: &NamespacedName) -> Vec<String> {
+    let Ok(folder) = state.live_files().secret_path(secret) else { return Vec::new() };
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut paths: Vec<String> = names

@@ -9,7 +9,8 @@ use crate::cli::{CliError, Ending, ExitCode, Level, Shell};
 use crate::engine::{Observer, Task};
 use crate::report::{self as ran, Report};
 use crate::resource::FailureClass;
-use crate::store::StateDirectory;
+
+use crate::store::Store;
 use crate::workspace::{Job, Workspace};
 
 /// Runs a future on the one thread that everything runs on.
@@ -50,7 +51,7 @@ pub(crate) async fn run_with(
 /// Reports each certificate, and returns how the run ended.
 pub(crate) async fn conclude(
     shell: &mut Shell,
-    state: &StateDirectory,
+    state: &impl Store,
     reports: &[Report],
     has_errors: bool,
     now: Timestamp,

@@ -1,15 +1,20 @@
-//! The state directory as a [`Store`]: all parts of it are one folder.
+//! The state directory as a [`Store`]: all parts of it are one folder, and each has a file here.
 //!
 //! Contract: see [`super`]. Opened for reading, it never writes and never locks, works on a
 //! read-only file system, and finds nothing where there is no directory.
+
+mod cache;
+mod documents;
+mod host_record;
+mod live_files;
+
+pub use cache::has_reported;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jiff::SignedDuration;
-use rustix::fs::OFlags;
 use rustix::io::Errno;
 use zeroize::Zeroizing;
 
@@ -19,15 +24,11 @@ use super::layout::{self, Place};
 use super::lock::{self, KernelLock};
 use super::opened::Opened;
 use super::opening::{self, OpenMode};
-use super::set::{Claim, Share};
-use super::{atomic, hook_lock, in_flight, journal, links, rollback, secret};
-use crate::resource::{DataLink, FirstProcess, NamespacedName, SecretFiles, SecretLinks};
-use crate::store::cache::Cache;
-use crate::store::documents::{Documents, Page, Stored, Version};
+use super::{atomic, in_flight, secret};
+use crate::resource::NamespacedName;
+use crate::store::documents::{Stored, Version};
 use crate::store::error::StoreError;
-use crate::store::host_record::{HookTurn, HostRecord};
-use crate::store::key::{Collection, Key, Lock, Log};
-use crate::store::live_files::{LiveFiles, LiveSet, SecretSet};
+use crate::store::key::{Key, Lock};
 use crate::store::parts::Store;
 
 /// An open state directory.
@@ -50,16 +51,6 @@ pub struct StateDirectory {
 }
 
 impl StateDirectory {
-    /// Takes the lock of the one `certctl run` of this state; else who holds it.
-    pub fn service_turn(&self) -> Result<Result<KernelLock, String>, StoreError> {
-        let locks = self.make_fleeting(&[layout::LOCKS.to_owned()])?;
-        if let Some(lease) = lock::try_take(&locks, layout::SERVICE_LOCK)? {
-            return Ok(Ok(lease));
-        }
-        let holder = lock::current_holder(&locks, layout::SERVICE_LOCK)?;
-        Ok(Err(holder.unwrap_or_else(|| "another process".to_owned())))
-    }
-
     /// Opens a state directory.
     ///
     /// For writing, the tree is made with mode 0700, must belong to the calling user, be closed to
@@ -101,52 +92,12 @@ impl StateDirectory {
     }
 
     /// The path of the state.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder of an issued secret, for messages, hooks and servers.
-    pub fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError> {
-        Ok(self.path.join(layout::secret(secret)?.iter().collect::<PathBuf>()))
-    }
-
-    /// The process that holds a lock now, for messages.
-    pub fn holder(&self, of: &Lock) -> Result<Option<String>, StoreError> {
-        let place = layout::lock(of)?;
-        let folder = self.find(&place.folders)?;
-        folder.map_or(Ok(None), |folder| lock::current_holder(&folder, &place.file))
-    }
-
-    /// The folder of presented HTTP-01 tokens.
-    pub fn http01_path(&self) -> PathBuf {
-        self.path.join(layout::HTTP01)
-    }
-
-    /// Removes a certificate, and with `has_secret` what belongs to it of these Secrets, under the
-    /// certificate's lock. What killed runs left in a Secret of its own that stays goes: no later run
-    /// would look there.
-    /// `status.json` goes last, so that repeating the command completes a killed run. Owed
-    /// clean-ups are forgotten too: the caller must check for them first.
-    pub async fn forget(
-        &self,
-        certificate: &NamespacedName,
-        secrets: &[Claim],
-        has_secret: bool,
-        wait: SignedDuration,
-    ) -> Result<(), StoreError> {
-        let _lease = self.lease(&Lock::Certificate(certificate.clone()), wait).await?;
-        for claim in secrets {
-            if has_secret {
-                self.remove_share(&certificate.name, claim)?;
-            } else if self.share(&certificate.name, claim)? == Share::Whole {
-                self.sweep_folder(&layout::secret(&claim.secret)?)?;
-            }
-        }
-        self.remove_folder(layout::certificate(certificate)?, Some(layout::STATUS_FILE))
-    }
-
     /// Whether a run can write here, as far as owner, mode and space show it; changes nothing.
-    pub fn check_ready(&self) -> Result<(), StoreError> {
+    pub(super) fn check_ready(&self) -> Result<(), StoreError> {
         let Some(root) = &self.root else { return Ok(()) };
         let (owner, us) = (root.owner(), rustix::process::geteuid().as_raw());
         if owner != us {
@@ -163,16 +114,6 @@ impl StateDirectory {
         }
         opening::check_writable(root)?;
         opening::check_space(root)
-    }
-
-    /// The same of all that runs write, entry by entry: for one look at a host, not for each run.
-    pub fn check_entries(&self) -> Result<(), StoreError> {
-        self.check_ready()?;
-        let Some(root) = &self.root else { return Ok(()) };
-        for name in TOPS {
-            root.child(name)?.as_ref().map_or(Ok(()), opening::check_entries)?;
-        }
-        Ok(())
     }
 
     fn prepare(&self) -> Result<(), StoreError> {
@@ -504,267 +445,13 @@ fn guarded_by(lock: &Lock) -> Result<Vec<Vec<String>>, StoreError> {
         // What all certificates share; the queue has one temporary file, which its next writer
         // replaces.
         Lock::Scheduler => vec![Vec::new()],
-        Lock::Run(_) | Lock::Order(_) => Vec::new(),
+        Lock::Run(_) | Lock::Service | Lock::Order(_) => Vec::new(),
     })
 }
 
 /// The folders of a certificate.
 fn folders_of(name: &NamespacedName) -> Result<[Vec<String>; 3], StoreError> {
     Ok([layout::certificate(name)?, layout::requests(name)?, layout::orders(name)?])
-}
-
-impl Documents for StateDirectory {
-    type Lease = KernelLock;
-
-    async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        let place = layout::document(key)?;
-        let is_shared = matches!(key, Key::Account(_) | Key::BannedKeys);
-        if let Some(opened) = self.opened().filter(|_| is_shared) {
-            return opened.shared(&place, || self.read(&place));
-        }
-        let found = self.document(key)?;
-        // After a power loss it may be empty, which is as good as none. Its readers have its lock.
-        if is_fleeting(key) && found.as_ref().is_some_and(|found| found.bytes.is_empty()) {
-            if self.mode == OpenMode::ReadWrite {
-                self.writable_root()?.remove(&place.file)?;
-            }
-            return Ok(None);
-        }
-        Ok(found)
-    }
-
-    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
-        match key.certificate() {
-            Some(of) => self.put_step(of, key, Some(bytes), None),
-            None => self.create_file(key, bytes),
-        }
-    }
-
-    async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
-        match key.certificate() {
-            Some(of) => self.put_step(of, key, Some(bytes), Some(seen)),
-            None => self.replace_file(key, bytes, seen),
-        }
-    }
-
-    async fn sync(&self, key: &Key) -> Result<(), StoreError> {
-        key.certificate().map_or(Ok(()), |of| self.sync_steps(of))
-    }
-
-    async fn settle(&self, key: &Key, past: &[Key]) -> Result<(), StoreError> {
-        key.certificate().map_or(Ok(()), |of| self.settle_steps(of, past))
-    }
-
-    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
-        let Some(of) = key.certificate() else { return self.remove_file(key) };
-        match self.document(key)? {
-            Some(seen) => self.put_step(of, key, None, Some(&seen.revision)).map(drop),
-            None => Ok(()),
-        }
-    }
-
-    async fn quarantine(&self, key: &Key, seen: &Version) -> Result<String, StoreError> {
-        let place = layout::document(key)?;
-        let Some(folder) = self.find(&place.folders)? else { return Err(self.conflict(&place)) };
-        if self.mode == OpenMode::ReadOnly {
-            return Ok(text(&folder.join(&place.file)));
-        }
-        let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| Version::of(&found) != *seen) {
-            return Err(self.conflict(&place));
-        }
-        atomic::set_aside(&folder, &place.file, &place.file)
-    }
-
-    /// All of them: a folder is read whole.
-    async fn list(&self, of: &Collection, after: Option<&Key>) -> Result<Page, StoreError> {
-        let mut keys = self.keys(of)?;
-        keys.retain(|key| after.is_none_or(|after| key > after));
-        Ok(Page { keys, has_more: false })
-    }
-
-    async fn append(&self, log: &Log, lines: &[String]) -> Result<(), StoreError> {
-        match log {
-            Log::Events(of) => {
-                journal::append_events(&self.make_unsynced(&layout::certificate(of)?)?, lines)
-            }
-            Log::Issuances => journal::log_issuances(self.writable_root()?, lines),
-        }
-    }
-
-    async fn read_log(&self, log: &Log) -> Result<Vec<String>, StoreError> {
-        let names = match log {
-            Log::Events(of) => layout::certificate(of)?.to_vec(),
-            Log::Issuances => Vec::new(),
-        };
-        self.find(&names)?.map_or_else(|| Ok(Vec::new()), |folder| journal::read(&folder, log))
-    }
-
-    async fn lease(&self, lock: &Lock, wait: SignedDuration) -> Result<KernelLock, StoreError> {
-        let place = layout::lock(lock)?;
-        let folder = self.make_fleeting(&place.folders)?;
-        let lease = lock::take(&folder, &place.file, layout::lock_title(lock), wait).await?;
-        self.sweep(lock)?;
-        if let Lock::Certificate(name) = lock {
-            self.settle_steps(name, &[])?;
-        }
-        // There is one for each order that ever was.
-        let is_fleeting = matches!(lock, Lock::Order(_));
-        Ok(if is_fleeting { lease.removing(folder, place.file) } else { lease })
-    }
-
-    fn place(&self, key: &Key) -> String {
-        layout::document(key).map_or_else(
-            |error| error.to_string(),
-            |place| text(&self.path.join(place.relative_path())),
-        )
-    }
-}
-
-impl LiveFiles for StateDirectory {
-    async fn publish(
-        &self,
-        secret: &NamespacedName,
-        revision: u32,
-        files: &SecretFiles,
-        last_good: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let folder = self.make(&layout::secret(secret)?)?;
-        let everything = self.has_lost(secret, &folder)?;
-        secret::publish(&folder, revision, files, secret::Spared { everything, last_good })
-    }
-
-    async fn links(&self, secret: &NamespacedName) -> Result<SecretLinks, StoreError> {
-        match self.find(&layout::secret(secret)?)? {
-            Some(folder) => links::links(&folder),
-            None => Ok(SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }),
-        }
-    }
-
-    async fn live(
-        &self,
-        secret: &NamespacedName,
-    ) -> Result<(SecretLinks, Option<LiveSet>), StoreError> {
-        match self.find(&layout::secret(secret)?)? {
-            Some(folder) => links::live(&folder),
-            None => Ok((SecretLinks { data: DataLink::Missing, misplaced: Vec::new() }, None)),
-        }
-    }
-
-    async fn restore_links(
-        &self,
-        secret: &NamespacedName,
-        set: Option<&str>,
-        revision: u32,
-    ) -> Result<(), StoreError> {
-        let folder = self.make(&layout::secret(secret)?)?;
-        self.has_lost(secret, &folder)?;
-        links::restore(&folder, set, revision)
-    }
-
-    fn secret_place(&self, secret: &NamespacedName) -> String {
-        self.secret_path(secret).map_or_else(|error| error.to_string(), |path| text(&path))
-    }
-
-    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<SecretSet>, StoreError> {
-        let folder = self.find(&layout::secret(secret)?)?;
-        folder.map_or_else(|| Ok(Vec::new()), |folder| rollback::sets(&folder))
-    }
-
-    async fn switch_back(&self, secret: &NamespacedName, set: &str) -> Result<(), StoreError> {
-        rollback::switch_back(&self.make(&layout::secret(secret)?)?, set)
-    }
-
-    async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
-        match self.find(&layout::secret(secret)?)? {
-            Some(folder) => secret::published(&folder, self.mode),
-            None => Ok(None),
-        }
-    }
-
-    fn has_temporaries(
-        &self,
-        certificate: &NamespacedName,
-        secret: &NamespacedName,
-    ) -> Result<bool, StoreError> {
-        if self.mode == OpenMode::ReadOnly {
-            return Ok(false);
-        }
-        let mut folders = folders_of(certificate)?.into_iter().chain([layout::secret(secret)?]);
-        let has_steps = self.has_steps(certificate)?;
-        folders.try_fold(has_steps, |found, names| Ok(found || self.has_temporaries(&names)?))
-    }
-
-    fn remove_temporaries(
-        &self,
-        certificate: &NamespacedName,
-        secret: &NamespacedName,
-    ) -> Result<(), StoreError> {
-        self.sweep(&Lock::Certificate(certificate.clone()))?;
-        self.sweep_folder(&layout::secret(secret)?)
-    }
-
-    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
-        let root = self.writable_root()?;
-        opening::check_space_for(root, certificates)?;
-        journal::check_log(root)
-    }
-}
-
-impl HostRecord for StateDirectory {
-    fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
-        let folder = layout::certificate(certificate).and_then(|names| self.find(&names));
-        let found = folder.map(|folder| folder?.stat(&layout::alerted(mark)).ok().flatten());
-        found.is_ok_and(|found| found.is_some())
-    }
-
-    /// An empty file needs no block. Those of earlier stages and certificates go.
-    fn note_alert(&self, certificate: &NamespacedName, mark: &str) -> Result<(), StoreError> {
-        let Some(folder) = self.find(&layout::certificate(certificate)?)? else { return Ok(()) };
-        let name = layout::alerted(mark);
-        let file = folder.open_file(&name, OFlags::RDWR | OFlags::CREATE)?;
-        if let Some(file) = file {
-            atomic::give_mode(&file, 0o600)
-                .map_err(|error| io_error(&folder.join(&name), "change the mode of", error))?;
-        }
-        for other in folder.entries()? {
-            if other != name && other.starts_with(layout::ALERTED) {
-                folder.remove(&other)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn leave_alert(&self, digest: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.leave_alert_of(digest, bytes)
-    }
-
-    fn forget_alert(&self, digest: &str) -> Result<(), StoreError> {
-        self.remove_alert(digest)
-    }
-
-    fn hook_turn(
-        &self,
-        digest: &str,
-        runs: impl Fn(FirstProcess) -> bool,
-    ) -> Result<HookTurn, StoreError> {
-        hook_lock::take(&self.make_fleeting(&[layout::LOCKS.to_owned()])?, digest, runs)
-    }
-
-    fn hook_ended(&self, digest: &str) -> Result<(), StoreError> {
-        let Some(folder) = self.find(&[layout::LOCKS.to_owned()])? else { return Ok(()) };
-        folder.remove(&layout::hook_lock(digest)).map(drop)
-    }
-}
-
-impl Cache for StateDirectory {
-    fn cached_directory(&self, ca: &str) -> Option<Vec<u8>> {
-        self.cached_directory_of(ca).ok()?
-    }
-
-    fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        self.cache_directory_of(ca, bytes)
-    }
 }
 
 impl Store for StateDirectory {

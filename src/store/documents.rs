@@ -108,7 +108,8 @@ pub trait Documents {
     /// Of the documents in `past` a power loss may take any, so long as it is whole or gone.
     fn settle(&self, key: &Key, past: &[Key]) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Removes a document; one that is not there is no error.
+    /// Removes a document; one that is not there is no error. With the record of a certificate goes all
+    /// that is stored of it.
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Renames a damaged document, so that it is neither read again nor overwritten, and returns the

@@ -1,9 +1,21 @@
 //! What this host did and owes, whatever other hosts do.
 
 use std::fs::File;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
 
 use super::error::StoreError;
+use super::key::Lock;
 use crate::resource::{FirstProcess, NamespacedName};
+
+/// What a run left for the operator's hook for failures.
+#[derive(Debug, PartialEq, Eq)]
+pub struct LeftAlert {
+    pub(super) file: String,
+    /// What [`HostRecord::leave_alert`] got.
+    pub bytes: Vec<u8>,
+}
 
 /// Whether a hook may be started.
 #[derive(Debug)]
@@ -39,4 +51,35 @@ pub trait HostRecord {
 
     /// Gives the lock of a hook's run up, once the hook has ended.
     fn hook_ended(&self, digest: &str) -> Result<(), StoreError>;
+
+    /// What earlier runs left, in no order.
+    fn left_alerts(&self) -> Result<Vec<LeftAlert>, StoreError>;
+
+    /// Removes one that was heard, unless there is a newer one of its certificate.
+    fn end_alert(&self, left: &LeftAlert) -> Result<(), StoreError>;
+
+    /// Notes that a run that no person watched ends now. A state that is not there is not made, and
+    /// another user's is left alone.
+    fn note_run(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// When such a run ended last; `None` when none is known.
+    fn last_run(&self) -> Option<Timestamp>;
+
+    /// When the state was made, where that is known.
+    fn made(&self) -> Option<Timestamp>;
+
+    /// The process that holds a lock now, for messages.
+    fn holder(&self, of: &Lock) -> Result<Option<String>, StoreError>;
+
+    /// Whether a run can write here, as far as owner, mode and space show it, entry by entry: for one
+    /// look at a host, not for each run.
+    fn check_entries(&self) -> Result<(), StoreError>;
+
+    /// The other files among the requests and orders of a certificate, relative to the state
+    /// directory: not read, not removed, only reported. Those that begin with a dot are certctl's
+    /// own temporaries.
+    fn strays(&self, name: &NamespacedName) -> Result<Vec<String>, StoreError>;
+
+    /// The folder of presented HTTP-01 tokens.
+    fn http01_path(&self) -> PathBuf;
 }

@@ -10,23 +10,18 @@
 //! the last status change is what no program can set; one that is younger than `SETTLED` is no
 //! evidence, because a later change could leave the same.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aws_lc_rs::digest;
 use jiff::Timestamp;
-use rustix::fs::OFlags;
-use rustix::io::retry_on_intr;
 use serde::{Deserialize, Serialize};
 
-use super::directory::StateDirectory;
-use super::folder::{Folder, TEMP_PREFIX, io_error};
-use super::{atomic, in_flight, layout, secret};
-use crate::resource::{NamespacedName, hex};
+use super::folder::Folder;
+use crate::resource::hex;
 use crate::store::error::StoreError;
-use crate::store::key::Key;
 use crate::trust::Walk;
 
 /// The version of the file's lines.
@@ -46,7 +41,7 @@ const OF_FILES: &str = "index-";
 const MOST_OF_FILES: usize = 8;
 
 /// The file of the index with this digest; of all certificates without one.
-fn file_name(of: Option<&str>) -> String {
+pub(super) fn file_name(of: Option<&str>) -> String {
     of.map_or_else(|| FILE.to_owned(), |digest| format!("{OF_FILES}{digest}.jsonl"))
 }
 
@@ -153,7 +148,7 @@ pub struct Entry {
 /// An open index.
 #[derive(Debug)]
 pub struct Index {
-    file: File,
+    pub(super) file: File,
 }
 
 impl Index {
@@ -186,7 +181,7 @@ impl Index {
 }
 
 /// The count and the digest of lines.
-struct Sum {
+pub(super) struct Sum {
     count: u64,
     context: digest::Context,
 }
@@ -210,8 +205,8 @@ impl Sum {
 
 /// Writes the lines of a new index.
 pub struct Writer<'a> {
-    file: BufWriter<&'a File>,
-    sum: Sum,
+    pub(super) file: BufWriter<&'a File>,
+    pub(super) sum: Sum,
 }
 
 impl Writer<'_> {
@@ -223,7 +218,7 @@ impl Writer<'_> {
         self.file.write_all(&bytes)
     }
 
-    fn end(mut self) -> io::Result<()> {
+    pub(super) fn end(mut self) -> io::Result<()> {
         let (count, digest) = std::mem::take(&mut self.sum).end();
         let mut bytes = serde_json::to_vec(&Line::End { count, digest })?;
         bytes.push(b'\n');
@@ -232,127 +227,8 @@ impl Writer<'_> {
     }
 }
 
-impl StateDirectory {
-    /// The index of all certificates, or of the files with this digest, if there is one that only
-    /// this user can have written.
-    pub fn index(&self, of: Option<&str>) -> Option<Index> {
-        let root = self.find(&[]).ok()??;
-        let file = root.open_file(&file_name(of), OFlags::RDONLY).ok()??;
-        let found = file.metadata().ok()?;
-        let is_ours = found.uid() == rustix::process::geteuid().as_raw();
-        let is_open = found.mode() & 0o077 != 0 || found.nlink() != 1;
-        (is_ours && !is_open).then_some(Index { file })
-    }
-
-    /// When the index of all certificates was last written; `None` without one.
-    pub fn index_written(&self) -> Option<Timestamp> {
-        let written = self.index(None)?.file.metadata().ok()?.modified().ok()?;
-        Timestamp::try_from(written).ok()
-    }
-
-    /// Replaces the index by the lines that `add_all` adds. A run that is killed leaves a temporary,
-    /// which the next one sweeps.
-    pub fn write_index(
-        &self,
-        of: Option<&str>,
-        add_all: impl FnOnce(&mut Writer<'_>) -> io::Result<()>,
-    ) -> Result<(), StoreError> {
-        let root = self.make(&[])?;
-        let file_name = file_name(of);
-        let name = format!("{TEMP_PREFIX}{}-{file_name}", std::process::id());
-        let failed = |error: io::Error| io_error(&root.join(&file_name), "write", error);
-        root.remove(&name)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let Some(file) = root.open_file(&name, flags)? else { return Ok(()) };
-        let written = atomic::give_mode(&file, 0o600).and_then(|()| {
-            let mut writer = Writer { file: BufWriter::new(&file), sum: Sum::default() };
-            add_all(&mut writer)?;
-            writer.end()?;
-            Ok(retry_on_intr(|| rustix::fs::renameat(&root, &name, &root, &file_name))?)
-        });
-        if written.is_err() {
-            root.remove(&name)?;
-        }
-        written.map_err(failed)?;
-        if of.is_some() { remove_oldest(&root) } else { Ok(()) }
-    }
-
-    /// The facts of a path; `None` when they cannot be had.
-    pub fn witness(&self, path: &Path) -> Option<Witness> {
-        let text = path.to_str()?.to_owned();
-        let found = if path.is_absolute() {
-            fs::metadata(path)
-        } else {
-            fs::symlink_metadata(self.path().join(path))
-        };
-        match found {
-            Ok(found) => Some(Witness(text, Some(Facts::of(&found)))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Witness(text, None)),
-            Err(_) => None,
-        }
-    }
-
-    /// Whether the facts of a path are the same as before.
-    pub fn holds(&self, before: &Witness) -> bool {
-        self.witness(Path::new(&before.0)).is_some_and(|now| now == *before)
-    }
-
-    /// What is shared by all certificates: the folders of their names, and the banned keys.
-    pub fn shared_witnesses(&self) -> Option<Vec<Witness>> {
-        let top = layout::CERTIFICATES.to_owned();
-        let mut places = vec![layout::document(&Key::BannedKeys).ok()?.relative_path()];
-        places.push(PathBuf::from(&top));
-        let mut seen: Vec<Witness> =
-            places.iter().map(|place| self.witness(place)).collect::<Option<_>>()?;
-        // After the folder that holds their names.
-        for namespace in self.folders(std::slice::from_ref(&top)).ok()? {
-            seen.push(self.witness(&Path::new(&top).join(namespace))?);
-        }
-        // Without its account's key, no certificate can be renewed.
-        for digest in self.folders(&[layout::ACCOUNTS.to_owned()]).ok()? {
-            let Ok(place) = layout::document(&Key::AccountKey(digest)) else { continue };
-            seen.push(self.witness(&place.relative_path())?);
-        }
-        Some(seen)
-    }
-
-    /// The files that change when a run works on a certificate: its record, and the steps in flight.
-    pub fn record_witnesses(&self, certificate: &NamespacedName) -> Option<Vec<Witness>> {
-        let record = layout::document(&Key::Certificate(certificate.clone())).ok()?;
-        let folder: PathBuf = layout::certificate(certificate).ok()?.iter().collect();
-        let places = [record.relative_path(), folder.join(in_flight::FILE)];
-        places.iter().map(|place| self.witness(place)).collect()
-    }
-
-    /// What a certificate is decided from in the state: its record, the request of this revision,
-    /// the steps in flight, and what servers open. `None` when no set is live.
-    pub fn witnesses(
-        &self,
-        certificate: &NamespacedName,
-        revision: Option<u32>,
-        of: &NamespacedName,
-    ) -> Option<Vec<Witness>> {
-        let mut seen = self.record_witnesses(certificate)?;
-        if let Some(revision) = revision {
-            let request = Key::Request(certificate.clone(), revision);
-            seen.push(self.witness(&layout::document(&request).ok()?.relative_path())?);
-        }
-        let names = layout::secret(of).ok()?;
-        let place: PathBuf = names.iter().collect();
-        seen.push(self.witness(&place)?);
-        let folder = self.find(&names).ok()??;
-        let set = secret::live_name(&folder).ok()??;
-        let place = place.join(&set);
-        seen.push(self.witness(&place)?);
-        for name in set_files(&folder, &set)? {
-            seen.push(self.witness(&place.join(name))?);
-        }
-        Some(seen)
-    }
-}
-
 /// Removes the oldest indexes of files, if there are too many.
-fn remove_oldest(root: &Folder) -> Result<(), StoreError> {
+pub(super) fn remove_oldest(root: &Folder) -> Result<(), StoreError> {
     let mut names = root.entries()?;
     names.retain(|name| name.starts_with(OF_FILES));
     let mut by_age = Vec::new();
@@ -366,7 +242,7 @@ fn remove_oldest(root: &Folder) -> Result<(), StoreError> {
 }
 
 /// The files of a set that are read.
-fn set_files(folder: &Folder, set: &str) -> Option<Vec<String>> {
+pub(super) fn set_files(folder: &Folder, set: &str) -> Option<Vec<String>> {
     let mut names = folder.child(set).ok()??.entries().ok()?;
     names.retain(|name| !name.starts_with('.'));
     Some(names)

@@ -15,7 +15,7 @@ pub(super) const SECRETS: &str = "secrets";
 pub(super) const HTTP01: &str = "http01";
 pub(super) const LOCKS: &str = "locks";
 /// The lock of `certctl run`.
-pub(super) const SERVICE_LOCK: &str = "run";
+const SERVICE_LOCK: &str = "run";
 pub(super) const CRLS: &str = "crls";
 pub(super) const ALERTS: &str = "alerts";
 const DIRECTORIES: &str = "directories";
@@ -105,6 +105,7 @@ pub(super) fn lock(lock: &Lock) -> Result<Place, StoreError> {
         Lock::Scheduler => Place::new(vec![locks()], "scheduler"),
         // Not in its own folder: creating one would cost each first run an fsync.
         Lock::Run(number) => Place::new(vec![locks()], format!("run-{number}")),
+        Lock::Service => Place::new(vec![locks()], SERVICE_LOCK),
         Lock::Order(digest) => {
             Place::new(vec![locks()], format!("{ORDER_LOCK}{}", digest_component(digest)?))
         }
@@ -144,6 +145,7 @@ pub(super) fn lock_title(lock: &Lock) -> String {
         Lock::Account(digest) => format!("account {digest}"),
         Lock::Scheduler => "the scheduler".to_owned(),
         Lock::Run(number) => format!("run {number}"),
+        Lock::Service => "certctl run".to_owned(),
         Lock::Order(digest) => format!("order {digest}"),
     }
 }

@@ -6,10 +6,8 @@
 use std::collections::BTreeSet;
 
 use super::directory::StateDirectory;
-use super::folder::Guard;
 use super::layout;
-use super::set::{self, DATA};
-use crate::resource::{NamespacedName, SecretMetadata};
+use crate::resource::NamespacedName;
 use crate::store::error::StoreError;
 use crate::store::key::{Collection, Key};
 
@@ -52,56 +50,8 @@ impl StateDirectory {
         Ok(found.into_iter().collect())
     }
 
-    /// The other files among the requests and orders of a certificate, relative to the state
-    /// directory: not read, not removed, only reported. Those that begin with a dot are certctl's
-    /// own temporaries.
-    pub fn strays(&self, name: &NamespacedName) -> Result<Vec<String>, StoreError> {
-        let mut found = Vec::new();
-        let mut look = |folder: &[String], is_ours: fn(&str) -> bool| {
-            for file in self.entries(folder)? {
-                if !file.starts_with('.') && !is_ours(&file) {
-                    found.push(format!("{}/{file}", folder.join("/")));
-                }
-            }
-            Ok::<_, StoreError>(())
-        };
-        look(&layout::requests(name)?, |file| layout::parse_request(file).is_some())?;
-        look(&layout::orders(name)?, |file| layout::parse_order(file).is_some())?;
-        found.sort_unstable();
-        Ok(found)
-    }
-
-    /// The certificates that have a folder; the folders are not opened.
-    pub fn certificate_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
-        self.names(layout::CERTIFICATES)
-    }
-
-    /// The certificates of this name with a record, in one namespace or in all.
-    pub fn certificates_named(
-        &self,
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<Vec<NamespacedName>, StoreError> {
-        let mut found = self.named(layout::CERTIFICATES, name, namespace)?;
-        found.retain(|key| self.is_stored(&Key::Certificate(key.clone())));
-        Ok(found)
-    }
-
-    /// The issued secrets of this name that have a folder, in one namespace or in all.
-    pub fn secrets_named(
-        &self,
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<Vec<NamespacedName>, StoreError> {
-        let mut found = self.named(layout::SECRETS, name, namespace)?;
-        found.retain(|key| {
-            layout::secret(key).is_ok_and(|names| !matches!(self.find(&names), Ok(None)))
-        });
-        Ok(found)
-    }
-
     /// The name in each namespace that has a folder in this one.
-    fn named(
+    pub(super) fn named(
         &self,
         top: &str,
         name: &str,
@@ -114,21 +64,8 @@ impl StateDirectory {
         Ok(namespaces.into_iter().map(|namespace| NamespacedName::new(namespace, name)).collect())
     }
 
-    /// The name of the Certificate whose pair a Secret holds, where its metadata can be read.
-    pub fn published_for(&self, secret: &NamespacedName) -> Option<String> {
-        let folder = self.find(&layout::secret(secret).ok()?).ok()??;
-        let set = folder.linked_child(DATA).ok()??;
-        let bytes = set.read(SecretMetadata::FILE, Guard::Secret).ok()??;
-        set::named_in(&bytes)
-    }
-
-    /// The issued secrets that have a folder; the folders are not opened.
-    pub fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
-        self.names(layout::SECRETS)
-    }
-
     /// The folders in the folders in this one.
-    fn names(&self, top: &str) -> Result<Vec<NamespacedName>, StoreError> {
+    pub(super) fn names(&self, top: &str) -> Result<Vec<NamespacedName>, StoreError> {
         let mut found = Vec::new();
         let mut names = vec![top.to_owned()];
         for namespace in self.folders(&names)? {
@@ -141,7 +78,7 @@ impl StateDirectory {
     }
 
     /// The names of the entries of a folder; none when there is no such folder.
-    fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
+    pub(super) fn entries(&self, names: &[String]) -> Result<Vec<String>, StoreError> {
         self.find(names)?.map_or_else(|| Ok(Vec::new()), |folder| folder.entries())
     }
 
@@ -151,7 +88,7 @@ impl StateDirectory {
     }
 
     fn certificates(&self) -> Result<Vec<Key>, StoreError> {
-        let names = self.certificate_names()?.into_iter();
+        let names = self.names(layout::CERTIFICATES)?.into_iter();
         let names = names.filter(|name| layout::certificate(name).is_ok());
         Ok(names.map(Key::Certificate).collect())
     }

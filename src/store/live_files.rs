@@ -1,6 +1,9 @@
 //! The files that servers open.
 
+use std::path::PathBuf;
+
 use super::error::StoreError;
+use super::set::{Claim, Share};
 use crate::resource::{NamespacedName, SecretFiles, SecretLinks, SecretMetadata};
 
 /// The files that are live.
@@ -61,10 +64,8 @@ pub trait LiveFiles {
         revision: u32,
     ) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// The path of the files of a Secret, for the operator's programs.
-    fn secret_place(&self, secret: &NamespacedName) -> String {
-        format!("secrets/{secret}")
-    }
+    /// The folder of an issued secret, for messages, hooks and servers.
+    fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError>;
 
     /// The sets of files of a Secret that are kept, by revision, then as they were made. What a
     /// killed run left half-made is among them.
@@ -103,4 +104,35 @@ pub trait LiveFiles {
     /// Whether this many certificates that are being issued can be stored, with their lines in the
     /// log of issuances.
     fn check_issuance(&self, certificates: usize) -> Result<(), StoreError>;
+
+    /// The issued secrets that have a folder; the folders are not opened.
+    fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError>;
+
+    /// The issued secrets of this name that have a folder, in one namespace or in all.
+    fn secrets_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError>;
+
+    /// The name of the Certificate whose pair a Secret holds, where its metadata can be read.
+    fn published_for(&self, secret: &NamespacedName) -> Option<String>;
+
+    /// The names of the Certificates that the sets of a Secret were published for.
+    fn owners(&self, secret: &NamespacedName) -> Result<Vec<String>, StoreError>;
+
+    /// The part of a Secret's folder that belongs to a Certificate of this name.
+    fn share(&self, name: &str, claim: &Claim) -> Result<Share, StoreError>;
+
+    /// Whether a Certificate has the live pair of a Secret.
+    fn has_live(&self, name: &str, claim: &Claim) -> bool {
+        match self.published_for(&claim.secret) {
+            Some(owner) => owner == name,
+            None => claim.is_recorded && !claim.is_contested,
+        }
+    }
+
+    /// Removes what belongs to a Certificate of this name, with `has_secret`; else what killed runs
+    /// left in a Secret of its own, where no later run would look.
+    fn forget(&self, name: &str, claim: &Claim, has_secret: bool) -> Result<(), StoreError>;
 }

@@ -200,6 +200,33 @@ impl<'a, D: Documents> Records<'a, D> {
         }
     }
 
+    /// The certificates that may have a record, by namespace and name.
+    pub async fn certificate_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
+        let keys = self.keys(&Collection::Certificates).await?.into_iter();
+        Ok(keys.filter_map(|key| key.certificate().cloned()).collect())
+    }
+
+    /// The certificates of this name with a record, in one namespace or in all.
+    pub async fn certificates_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        let mut names = match namespace {
+            Some(namespace) => vec![NamespacedName::new(namespace, name)],
+            None => self.certificate_names().await?,
+        };
+        names.retain(|found| found.name == name);
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            // One that cannot be read is shown as such.
+            if !matches!(self.documents.get(&Key::Certificate(name.clone())).await, Ok(None)) {
+                found.push(name);
+            }
+        }
+        Ok(found)
+    }
+
     /// Appends to a certificate's journal.
     pub async fn note_events(
         &self,

@@ -10,81 +10,13 @@
 
 use rustix::fs::FileType;
 
-use super::directory::StateDirectory;
 use super::folder::Folder;
-use super::set::{Claim, DATA, Share, owner_of, stable_target};
-use super::{layout, rollback, secret};
-use crate::resource::NamespacedName;
+use super::set::{DATA, owner_of};
+use super::{rollback, secret};
 use crate::store::error::StoreError;
 
-impl StateDirectory {
-    /// The part of a Secret's folder that belongs to a Certificate of this name.
-    pub fn share(&self, name: &str, claim: &Claim) -> Result<Share, StoreError> {
-        let Some(folder) = self.find(&layout::secret(&claim.secret)?)? else {
-            return Ok(Share::Nothing);
-        };
-        let owners = owners(&folder)?;
-        let is_its = |owner: &Option<String>| owner.as_deref() == Some(name);
-        let is_anothers = |owner: &Option<String>| owner.as_deref().is_some_and(|one| one != name);
-        let is_shared = claim.is_contested || owners.iter().any(|(_, owner)| is_anothers(owner));
-        let own = owners.into_iter().filter(|(_, owner)| is_its(owner));
-        let names: Vec<String> = own.map(|(set, _)| set).collect();
-        if !is_shared && (claim.is_recorded || !names.is_empty()) {
-            return Ok(Share::Whole);
-        }
-        if names.is_empty() {
-            return Ok(Share::Nothing);
-        }
-        let live = live_set(&folder)?;
-        let has_live = live.is_some_and(|live| names.contains(&live));
-        Ok(Share::Sets { names, has_live })
-    }
-
-    /// Whether a Certificate has the live pair of a Secret.
-    pub fn has_live(&self, name: &str, claim: &Claim) -> bool {
-        match self.published_for(&claim.secret) {
-            Some(owner) => owner == name,
-            None => claim.is_recorded && !claim.is_contested,
-        }
-    }
-
-    /// The names of the Certificates that the sets of a Secret were published for.
-    pub fn owners(&self, secret: &NamespacedName) -> Result<Vec<String>, StoreError> {
-        let Some(folder) = self.find(&layout::secret(secret)?)? else { return Ok(Vec::new()) };
-        let mut names: Vec<String> =
-            owners(&folder)?.into_iter().filter_map(|(_, owner)| owner).collect();
-        names.sort();
-        names.dedup();
-        Ok(names)
-    }
-
-    /// Removes what belongs to a Certificate of this name.
-    pub(super) fn remove_share(&self, name: &str, claim: &Claim) -> Result<(), StoreError> {
-        let names = match self.share(name, claim)? {
-            Share::Nothing => return Ok(()),
-            Share::Whole => return self.remove_folder(layout::secret(&claim.secret)?, None),
-            Share::Sets { names, .. } => names,
-        };
-        let Some(folder) = self.find(&layout::secret(&claim.secret)?)? else { return Ok(()) };
-        if live_set(&folder)?.is_some_and(|live| names.contains(&live)) {
-            // No reader sees a set with a part of its files.
-            folder.remove_any(DATA)?;
-            for entry in folder.entries()? {
-                if folder.link_target(&entry)?.as_ref() == Some(&stable_target(&entry)) {
-                    folder.remove(&entry)?;
-                }
-            }
-            folder.sync()?;
-        }
-        for set in names {
-            folder.remove_tree(&set)?;
-        }
-        folder.sync()
-    }
-}
-
 /// The name of the live set, which is `..data` itself where a tool made a folder of it.
-fn live_set(folder: &Folder) -> Result<Option<String>, StoreError> {
+pub(super) fn live_set(folder: &Folder) -> Result<Option<String>, StoreError> {
     if folder.kind(DATA)? == Some(FileType::Directory) {
         return Ok(Some(DATA.to_owned()));
     }
@@ -92,7 +24,7 @@ fn live_set(folder: &Folder) -> Result<Option<String>, StoreError> {
 }
 
 /// Each set of a folder, with the Certificate that it was published for.
-fn owners(folder: &Folder) -> Result<Vec<(String, Option<String>)>, StoreError> {
+pub(super) fn owners(folder: &Folder) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let is_set = |name: &String| name == DATA || rollback::parse(name).is_some();
     let sets = folder.entries()?.into_iter().filter(is_set);
     let mut found = Vec::new();
@@ -110,8 +42,11 @@ mod tests {
     use std::fs::{self, DirBuilder, Permissions};
     use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 
-    use super::*;
+    use crate::resource::NamespacedName;
+    use crate::store::StateDirectory;
+    use crate::store::live_files::LiveFiles as _;
     use crate::store::opening::OpenMode;
+    use crate::store::set::{Claim, Share};
 
     /// A Secret with a set for each of these, published for that Certificate, or for none.
     #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]

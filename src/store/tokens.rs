@@ -38,7 +38,7 @@ impl StateDirectory {
 
     fn owed_tokens(&self) -> Result<Option<BTreeSet<String>>, StoreError> {
         let mut owed = BTreeSet::new();
-        for name in self.certificate_names()? {
+        for name in self.names(layout::CERTIFICATES)? {
             for key in self.keys(&Collection::Orders(name))? {
                 let Some(stored) = self.document(&key)? else { continue };
                 let Ok(order) = envelope::open::<Order>(&stored.bytes) else {

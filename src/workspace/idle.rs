@@ -17,14 +17,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::notes::Notes;
-use super::open::{Scope, Workspace};
+use super::open::{Scope, State, Workspace, open_state};
 use super::request::Request;
 use super::revocations::owes;
 use super::selection::Targets;
 use super::settings::Settings;
 use crate::controller::revocation::LOOK_EVERY;
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::ports::{Cache, Clock as _, Store, StoreError, SystemClock};
 use crate::engine::{Ended, Goal, Task};
 use crate::manifest::{SecretSource, Source};
 use crate::resource::{
@@ -34,7 +34,7 @@ use crate::store::index::{
     Entry, Facts, Header, Index, Line, Manifest, VERSION, Witness, Writer, is_trusted_file,
     is_trusted_folder,
 };
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::{OpenMode, Records};
 
 /// What is there as a run begins, and what the index says of it.
 #[derive(Debug)]
@@ -81,16 +81,16 @@ impl Glance {
         {
             return None;
         }
-        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly).ok()?;
-        let mut seen = state.shared_witnesses()?;
+        let state = open_state(&settings.state_dir, OpenMode::ReadOnly).ok()?;
+        let mut seen = state.cache().shared_witnesses()?;
         for folder in folders(settings, &request.sources)? {
-            seen.push(state.witness(&folder)?);
+            seen.push(state.cache().witness(&folder)?);
         }
         let settings = deciding(settings, &request.sources)?;
         let is_of_files = !request.sources.is_empty();
         let of_files = is_of_files.then(|| digest_of(settings.join("\n").as_bytes()));
         let glance = Self { now, settings, seen, of_files, known: None };
-        let index = state.index(glance.of_files.as_deref());
+        let index = state.cache().index(glance.of_files.as_deref());
         let known = index.and_then(|index| glance.read(&state, index));
         Some(Self { known, ..glance })
     }
@@ -130,7 +130,7 @@ impl Glance {
         is_plain.then_some((workspace, targets, layout))
     }
 
-    fn read(&self, state: &StateDirectory, mut index: Index) -> Option<Known> {
+    fn read(&self, state: &State, mut index: Index) -> Option<Known> {
         let (mut count, mut due, mut manifests) = (0, BTreeSet::new(), Vec::new());
         let (mut folders, mut young_until) = (BTreeSet::new(), None);
         let is_whole = index.read(&mut |line| match line {
@@ -150,7 +150,7 @@ impl Glance {
                 }
                 true
             }
-            Line::Other(record) => state.holds(&record),
+            Line::Other(record) => state.cache().holds(&record),
             Line::End { .. } => false,
         });
         let named = self.seen.iter().filter(|seen| Path::new(&seen.0).is_absolute());
@@ -161,11 +161,11 @@ impl Glance {
         (is_whole && is_trusted).then_some(known)
     }
 
-    fn accepts(&self, state: &StateDirectory, header: &Header) -> bool {
+    fn accepts(&self, state: &State, header: &Header) -> bool {
         let Header { version, program, settings, written, seen, young_until } = header;
         // A run of files looks at no CRL.
         let has_looked = self.of_files.is_some()
-            || match state.looks() {
+            || match state.cache().looks() {
                 Ok(Some(looks)) => looks.done <= self.now && self.now < looks.next,
                 Ok(None) => young_until.is_some_and(|until| self.now < until),
                 Err(_) => false,
@@ -178,21 +178,21 @@ impl Glance {
             && has_looked
     }
 
-    fn is_idle_until(&self, state: &StateDirectory, entry: &Entry) -> bool {
+    fn is_idle_until(&self, state: &State, entry: &Entry) -> bool {
         entry.until.is_some_and(|until| self.now < until)
             && !entry.seen.is_empty()
-            && entry.seen.iter().all(|seen| state.holds(seen))
+            && entry.seen.iter().all(|seen| state.cache().holds(seen))
     }
 }
 
 /// Whether a manifest is as it was. Its folder is added to those that are checked at the end, each
 /// once.
-fn holds(state: &StateDirectory, manifest: &Manifest, folders: &mut BTreeSet<PathBuf>) -> bool {
+fn holds(state: &State, manifest: &Manifest, folders: &mut BTreeSet<PathBuf>) -> bool {
     let path = manifest.path();
     if let Some(folder) = path.parent().filter(|folder| !folders.contains(*folder)) {
         folders.insert(folder.to_owned());
     }
-    state.holds(&manifest.seen) && (!manifest.is_link || is_trusted_file(path))
+    state.cache().holds(&manifest.seen) && (!manifest.is_link || is_trusted_file(path))
 }
 
 /// The folders whose manifests are read; `None` when manifests come from elsewhere too.
@@ -242,7 +242,7 @@ impl Workspace {
 
     /// What an index of these targets says of the manifests; `None` when there must be none: an
     /// error or a warning is printed by every run, and so is a certificate without a manifest.
-    pub fn index_layout(
+    pub async fn index_layout(
         &self,
         targets: &Targets,
         request: &Request,
@@ -270,13 +270,13 @@ impl Workspace {
         let due: BTreeSet<NamespacedName> =
             tasks.iter().map(|task| task.certificate.metadata.key()).collect();
         let mut records = Vec::new();
-        let stored = self.state.certificate_names().ok()?;
+        let stored = Records::new(self.state.documents()).certificate_names().await.ok()?;
         for name in stored.iter().filter(|name| !due.contains(name)) {
             let is_plain = self.record(name).is_some_and(|record| !owes(record));
             if named.is_empty() || !is_plain {
                 return None;
             }
-            records.extend(self.state.record_witnesses(name)?);
+            records.extend(self.state.cache().record_witnesses(name)?);
         }
         if !records.iter().all(|record| record.is_settled(glance.now)) {
             return None;
@@ -334,15 +334,15 @@ impl Workspace {
     ) -> Option<Vec<Witness>> {
         let certificate = &task.certificate;
         let (key, revision) = (certificate.metadata.key(), record.status.revision);
-        let mut seen = self.state.witnesses(&key, revision, &certificate.secret_key())?;
+        let mut seen = self.state.cache().witnesses(&key, revision, &certificate.secret_key())?;
         let files: Vec<String> = seen.iter().filter_map(file_of_a_set).collect();
         for target in task.settings().deploy_targets() {
             let DeployTarget::Output { folder, .. } = &target else { continue };
             let folder = Path::new(folder);
-            seen.push(self.state.witness(folder)?);
-            seen.push(self.state.witness(&folder.join("..data"))?);
+            seen.push(self.state.cache().witness(folder)?);
+            seen.push(self.state.cache().witness(&folder.join("..data"))?);
             for file in &files {
-                seen.push(self.state.witness(&folder.join("..data").join(file))?);
+                seen.push(self.state.cache().witness(&folder.join("..data").join(file))?);
             }
         }
         let keystores = certificate.spec.keystores.clone().unwrap_or_default();
@@ -353,7 +353,7 @@ impl Workspace {
         for password in passwords.into_iter().flatten() {
             let secret = NamespacedName::new(&key.namespace, &password.name);
             for place in secrets.places(&secret, &password.key) {
-                seen.push(self.state.witness(&std::path::absolute(place).ok()?)?);
+                seen.push(self.state.cache().witness(&std::path::absolute(place).ok()?)?);
             }
         }
         Some(seen)
@@ -367,7 +367,7 @@ impl Workspace {
         if !is_settled || notes.others_owe || !of.iter().any(|key| notes.has(key)) {
             return Ok(());
         }
-        self.state.write_index(glance.of_files.as_deref(), |index| {
+        self.state.cache().write_index(glance.of_files.as_deref(), |index| {
             index.add(&Line::Header(Header {
                 version: VERSION,
                 program: env!("CARGO_PKG_VERSION").to_owned(),

@@ -5,7 +5,8 @@ use std::path::Path;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Workspace;
-use crate::store::{OpenMode, StateDirectory};
+use super::open::{State, open_state};
+use crate::store::{HostRecord, OpenMode, Store};
 
 /// When a scheduler, of whatever kind, started a run last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,17 +23,15 @@ pub enum AutomaticRun {
 impl AutomaticRun {
     /// The last one of the state at this path.
     pub fn at(state_dir: &Path) -> Self {
-        let state = StateDirectory::open(state_dir, OpenMode::ReadOnly);
+        let state = open_state(state_dir, OpenMode::ReadOnly);
         state.map_or(Self::Unknown, |state| Self::of(&state))
     }
 
-    fn of(state: &StateDirectory) -> Self {
-        if let Some(at) = state.last_run() {
+    fn of(state: &State) -> Self {
+        if let Some(at) = state.host_record().last_run() {
             return Self::At(at);
         }
-        let made = std::fs::metadata(state.path()).and_then(|found| found.created()).ok();
-        let made = made.and_then(|at| Timestamp::try_from(at).ok());
-        made.map_or(Self::Unknown, |since| Self::Never { since })
+        state.host_record().made().map_or(Self::Unknown, |since| Self::Never { since })
     }
 
     /// Whether none came for a day. A state is given a day to have its first one.

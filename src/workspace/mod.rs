@@ -48,7 +48,7 @@ pub use idle::{Glance, Layout};
 pub use last_run::AutomaticRun;
 pub use monitor::{MonitorError, call_monitor};
 pub use one_off::one_off;
-pub use open::{Scope, Workspace};
+pub use open::{Scope, State, Workspace, open_state};
 pub use orphans::Orphans;
 pub use owners::{Owner, Owners, OwnersError, covers};
 pub use precondition::{Lack, diagnostics};

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -14,10 +14,18 @@ use super::target::NameTarget;
 use super::view::Damage;
 use crate::acme::RequestCounts;
 use crate::engine::RefusedProfiles;
-use crate::engine::ports::{Store, StoreError};
+use crate::engine::ports::{Cache, Store, StoreError};
 use crate::manifest::{Manifests, Options};
 use crate::resource::{CertificateRecord, Issuer, NamespacedName};
 use crate::store::{OpenMode, Records, StateDirectory};
+
+/// The store that holds the state: the one choice of it. All that use it know its traits alone.
+pub type State = StateDirectory;
+
+/// Opens the state.
+pub fn open_state(state_dir: &Path, mode: OpenMode) -> Result<State, StoreError> {
+    State::open(state_dir, mode)
+}
 
 /// Which certificates a workspace reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +61,7 @@ pub struct Workspace {
     pub(super) settings: Settings,
     pub(super) scope: Scope,
     pub(super) manifests: Manifests,
-    pub(super) state: StateDirectory,
+    pub(super) state: State,
     /// By namespace and name.
     pub(super) records: Vec<(NamespacedName, CertificateRecord)>,
     /// The outlines of the records, by namespace and name, where these are not kept.
@@ -114,7 +122,7 @@ impl Workspace {
         names: &[NameTarget],
         scope: fn(BTreeSet<NamespacedName>) -> Scope,
     ) -> Result<(), StoreError> {
-        if let Some(found) = self.find(names) {
+        if let Some(found) = self.find(names).await {
             self.read(scope(found)).await?;
             if self.is_conclusive() {
                 return Ok(());
@@ -124,7 +132,7 @@ impl Workspace {
     }
 
     fn unread(settings: Settings) -> Result<Self, StoreError> {
-        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
+        let state = open_state(&settings.state_dir, OpenMode::ReadOnly)?;
         Ok(Self {
             scope: Scope::All,
             manifests: Manifests::new(settings.manifests()),
@@ -144,18 +152,20 @@ impl Workspace {
 
     /// The certificates that have these names, when the state knows one for each, and the settings
     /// select by nothing else.
-    fn find(&self, names: &[NameTarget]) -> Option<BTreeSet<NamespacedName>> {
+    async fn find(&self, names: &[NameTarget]) -> Option<BTreeSet<NamespacedName>> {
         let Settings { files, selector, namespace, .. } = &self.settings;
         if names.is_empty() || !files.is_empty() || selector.is_some() {
             return None;
         }
-        let found = names.iter().map(|name| {
-            let namespace = name.namespace.as_ref().or(namespace.as_ref());
-            let found = self.state.certificates_named(&name.name, namespace.map(String::as_str));
-            let [one] = found.ok()?.try_into().ok()?;
-            Some(one)
-        });
-        found.collect()
+        let mut all = BTreeSet::new();
+        for name in names {
+            let namespace = name.namespace.as_ref().or(namespace.as_ref()).map(String::as_str);
+            let records = Records::new(self.state.documents());
+            let found = records.certificates_named(&name.name, namespace).await.ok()?;
+            let [one] = found.try_into().ok()?;
+            all.insert(one);
+        }
+        Some(all)
     }
 
     /// Reads the records of a scope; what is read of manifests stays if it is of the same.
@@ -180,7 +190,7 @@ impl Workspace {
 
     /// Opens the state for writing; creates the directory tree when it is missing.
     pub fn make_writable(&mut self) -> Result<(), StoreError> {
-        self.state = StateDirectory::open(&self.settings.state_dir, OpenMode::ReadWrite)?;
+        self.state = open_state(&self.settings.state_dir, OpenMode::ReadWrite)?;
         Ok(())
     }
 
@@ -221,7 +231,7 @@ impl Workspace {
     }
 
     /// The state.
-    pub fn state(&self) -> &StateDirectory {
+    pub fn state(&self) -> &State {
         &self.state
     }
 
@@ -253,7 +263,7 @@ impl Workspace {
         let log = std::fs::metadata(self.settings.state_dir.join("issuance.log"));
         let issued = log.and_then(|log| log.modified()).ok();
         let issued = issued.and_then(|at| Timestamp::try_from(at).ok());
-        of_records.chain(self.state.index_written()).chain(issued).max()
+        of_records.chain(self.state.cache().index_written()).chain(issued).max()
     }
 
     /// The outlines of all records that can be read, by namespace and name.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-use super::open::{Scope, Workspace};
+use super::open::{Scope, Workspace, open_state};
 use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
@@ -14,7 +14,7 @@ use crate::resource::{
     Certificate, DataLink, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation,
     SecretFiles,
 };
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::{OpenMode, Records};
 
 /// The Secrets of all Certificates that the manifests or the state contain.
 #[derive(Debug, Default)]
@@ -56,15 +56,16 @@ impl Workspace {
         name: &NameTarget,
         is_secret: bool,
     ) -> Result<Self, StoreError> {
-        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadOnly)?;
+        let state = open_state(&settings.state_dir, OpenMode::ReadOnly)?;
         let namespace = name.namespace.as_deref().or(settings.namespace.as_deref());
-        let secrets = state.secrets_named(&name.name, namespace)?;
+        let secrets = state.live_files().secrets_named(&name.name, namespace)?;
         let mut certificates = Vec::new();
         if !is_secret {
-            certificates = state.certificates_named(&name.name, namespace)?;
+            certificates =
+                Records::new(state.documents()).certificates_named(&name.name, namespace).await?;
         }
         let owner = |secret: &NamespacedName| {
-            let name = state.published_for(secret)?;
+            let name = state.live_files().published_for(secret)?;
             Some(NamespacedName::new(&secret.namespace, name))
         };
         let certificate = match (certificates.as_slice(), secrets.as_slice()) {

@@ -22,7 +22,7 @@ use crate::controller::revocation::{
 };
 use crate::engine::Task;
 use crate::engine::inputs::digest_of;
-use crate::engine::ports::{LiveFiles, Store};
+use crate::engine::ports::{Cache, LiveFiles, Store};
 use crate::pki::{Chain, Revocation, RevocationDoubt, RevocationList};
 use crate::probe::Network;
 use crate::resource::{LeafFacts, NamespacedName, RevokedCertificate};
@@ -69,7 +69,7 @@ impl Workspace {
         tasks: &[Task],
         now: Timestamp,
     ) -> Result<Vec<(NamespacedName, RevokedCertificate)>, RunError> {
-        let looks = self.state.looks()?;
+        let looks = self.state.cache().looks()?;
         // A clock that was wrong does not end the looks.
         if looks.is_some_and(|looks| looks.done <= now && now < looks.next) {
             return Ok(Vec::new());
@@ -162,7 +162,7 @@ impl Workspace {
         now: Timestamp,
     ) -> Seen {
         let digest = digest_of(url.as_bytes());
-        let cached = self.state.cached_crl(&digest).ok().flatten();
+        let cached = self.state.cache().cached_crl(&digest).ok().flatten();
         let cached =
             cached.and_then(|(bytes, at)| Some((at, revoked_by(&bytes, url, named, now).ok()?)));
         let cached = match cached {
@@ -174,7 +174,7 @@ impl Workspace {
         let refused = match network.fetch(url, None).await {
             Ok(bytes) => match revoked_by(&bytes, url, named, now) {
                 Ok((revoked, _)) => {
-                    if let Err(error) = self.state.cache_crl(&digest, &bytes) {
+                    if let Err(error) = self.state.cache().cache_crl(&digest, &bytes) {
                         tracing::debug!(url, %error, "cannot cache the CRL");
                     }
                     return Seen { revoked, is_missing: false };
@@ -200,7 +200,7 @@ impl Workspace {
         // What was missed stays in the sample.
         let missed = || before.map_or_else(|| ago(LOOK_EVERY), |before| before.done.min(now));
         let done = if is_missing { missed() } else { now };
-        Ok(self.state.note_looks(Looks { done, next }, ago(LONGEST_RETENTION))?)
+        Ok(self.state.cache().note_looks(Looks { done, next }, ago(LONGEST_RETENTION))?)
     }
 }
 

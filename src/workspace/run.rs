@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 use tokio::sync::watch;
 
-use super::open::Workspace;
+use super::open::{State, Workspace};
 use super::settings::Settings;
 use super::view::CertificateView;
 use crate::acme::Limits;
@@ -27,7 +27,6 @@ use crate::solver::listener::{
     FolderError, Hits, Inherited, ListenError, TokenFolder, listener_addresses,
 };
 use crate::solver::{PortOptions, Served};
-use crate::store::StateDirectory;
 
 /// The User-Agent for CAs and providers.
 pub const USER_AGENT: &str = concat!("certctl/", env!("CARGO_PKG_VERSION"));
@@ -175,7 +174,7 @@ impl Workspace {
         let hooks = self.settings.hooks();
         let left = match hooks.run_by {
             Hooks::Later => Vec::new(),
-            Hooks::Now | Hooks::AsRoot => self.state.left_alerts()?,
+            Hooks::Now | Hooks::AsRoot => self.state.host_record().left_alerts()?,
         };
         let mut done = LeftAlerts::default();
         if left.is_empty() {
@@ -198,7 +197,7 @@ impl Workspace {
                 }
             };
             match heard {
-                Ok(()) => self.state.end_alert(&left)?,
+                Ok(()) => self.state.host_record().end_alert(&left)?,
                 // The next run retries.
                 Err(error) => {
                     tracing::warn!(%error, "the on-failure hook failed");
@@ -213,7 +212,7 @@ impl Workspace {
     pub async fn with_world<T>(
         &self,
         job: Job,
-        action: impl AsyncFnOnce(&World<'_, SystemClock, StateDirectory>) -> T,
+        action: impl AsyncFnOnce(&World<'_, SystemClock, State>) -> T,
     ) -> Result<T, RunError> {
         let clock = SystemClock;
         let world = Box::pin(self.world(&clock, job)).await?;
@@ -223,7 +222,7 @@ impl Workspace {
     /// Works on one task alone: its result and its final snapshot. Nothing of it is shown.
     pub async fn reach(
         &self,
-        world: &World<'_, SystemClock, StateDirectory>,
+        world: &World<'_, SystemClock, State>,
         task: &Task,
     ) -> Result<(Ending, Snapshot), StoreError> {
         let (_, shutdown) = watch::channel(None);
@@ -247,7 +246,7 @@ impl Workspace {
         &'a self,
         clock: &'a SystemClock,
         job: Job,
-    ) -> Result<World<'a, SystemClock, StateDirectory>, RunError> {
+    ) -> Result<World<'a, SystemClock, State>, RunError> {
         let settings = &self.settings;
         let resolver = settings.resolver(job.overrides).await;
         let environment = Rc::clone(&settings.environment);
@@ -279,7 +278,7 @@ impl Workspace {
             },
         };
         let hits = Hits::new(|| SystemClock.now());
-        let tokens = TokenFolder::open_shared(&self.state.http01_path())?;
+        let tokens = TokenFolder::open_shared(&self.state.host_record().http01_path())?;
         Ok(World::new(
             clock,
             &self.state,

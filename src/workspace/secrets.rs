@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::open::Workspace;
 use crate::engine::alert_of;
-use crate::engine::ports::{HostRecord, Store, StoreError};
+use crate::engine::ports::{Documents, HostRecord, Key, LiveFiles, Lock, Store, StoreError};
 use crate::resource::{NamespacedName, RevokedCertificate};
 use crate::store::{Claim, Records, Share};
 
@@ -17,9 +17,9 @@ impl Workspace {
     /// The certificates that the state no longer knows, and of which files are still there.
     pub fn forgotten(&self) -> Result<Vec<NamespacedName>, StoreError> {
         let mut forgotten = BTreeSet::new();
-        for secret in self.state.secret_names()? {
+        for secret in self.state.live_files().secret_names()? {
             // One that cannot be read may be of another program.
-            let owners = self.state.owners(&secret).unwrap_or_default().into_iter();
+            let owners = self.state.live_files().owners(&secret).unwrap_or_default().into_iter();
             forgotten.extend(owners.map(|owner| NamespacedName::new(&secret.namespace, &owner)));
         }
         forgotten.retain(|name| self.record(name).is_none());
@@ -33,7 +33,7 @@ impl Workspace {
     ) -> Result<Option<(NamespacedName, Share)>, StoreError> {
         let Some(record) = self.record(name) else { return Ok(None) };
         let secret = NamespacedName::new(&name.namespace, &record.secret_name);
-        let share = self.state.share(&name.name, &self.claim(name, &secret))?;
+        let share = self.state.live_files().share(&name.name, &self.claim(name, &secret))?;
         Ok(Some((secret, share)))
     }
 
@@ -43,9 +43,9 @@ impl Workspace {
         name: &NamespacedName,
     ) -> Result<Vec<(NamespacedName, Share)>, StoreError> {
         let mut found = Vec::new();
-        let all = self.state.secret_names()?;
+        let all = self.state.live_files().secret_names()?;
         for secret in all.into_iter().filter(|secret| secret.namespace == name.namespace) {
-            let share = self.state.share(&name.name, &self.claim(name, &secret))?;
+            let share = self.state.live_files().share(&name.name, &self.claim(name, &secret))?;
             if share != Share::Nothing {
                 found.push((secret, share));
             }
@@ -59,13 +59,14 @@ impl Workspace {
         name: &NamespacedName,
         secret: &NamespacedName,
     ) -> Option<NamespacedName> {
-        let owner = self.state.published_for(secret).filter(|owner| *owner != name.name)?;
+        let owner =
+            self.state.live_files().published_for(secret).filter(|owner| *owner != name.name)?;
         Some(NamespacedName::new(&secret.namespace, owner))
     }
 
     /// Whether the live pair of a Secret is this certificate's.
     pub fn has_live(&self, name: &NamespacedName, secret: &NamespacedName) -> bool {
-        self.state.has_live(&name.name, &self.claim(name, secret))
+        self.state.live_files().has_live(&name.name, &self.claim(name, secret))
     }
 
     /// The claims of the records to a Secret.
@@ -97,7 +98,13 @@ impl Workspace {
         let wait = self.settings.options.lock_timeout;
         let claims: Vec<Claim> =
             secrets.iter().map(|secret| self.claim(certificate, secret)).collect();
-        self.state.forget(certificate, &claims, has_secret, wait).await?;
+        let key = Key::Certificate(certificate.clone());
+        let lock = Lock::Certificate(certificate.clone());
+        let _lease = self.state.documents().lease(&lock, wait).await?;
+        for claim in &claims {
+            self.state.live_files().forget(&certificate.name, claim, has_secret)?;
+        }
+        self.state.documents().delete(&key).await?;
         self.state.host_record().forget_alert(&alert_of(certificate))
     }
 }

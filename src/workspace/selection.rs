@@ -5,6 +5,7 @@
 //! continue. Files recorded in the state are read too, so that a certificate issued from one
 //! directory is found from every other.
 
+use crate::store::{LiveFiles, Store};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -310,7 +311,7 @@ impl Workspace {
     /// one Certificate at most, and that one owns the Secret, whatever other manifests want it.
     fn holds(&self, name: &NamespacedName, secret: &NamespacedName) -> bool {
         self.outline(name).is_some_and(|record| record.secret_name == secret.name)
-            && self.state.published_for(secret).as_ref() == Some(&name.name)
+            && self.state.live_files().published_for(secret).as_ref() == Some(&name.name)
     }
 
     /// Whether what was read shows all there is to know of the certificates in the scope: each has
@@ -325,7 +326,8 @@ impl Workspace {
             let recorded = self.outline(name).map(|record| record.secret_name);
             // Nothing is written for what is only shown.
             let is_shown = || {
-                matches!(self.scope, Scope::Only(_)) && self.state.published_for(&secret).is_none()
+                matches!(self.scope, Scope::Only(_))
+                    && self.state.live_files().published_for(&secret).is_none()
             };
             recorded == Some(secret.name.as_str()) && (self.holds(name, &secret) || is_shown())
         };

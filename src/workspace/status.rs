@@ -13,7 +13,7 @@ use super::selection::{Targets, is_about};
 use super::view::{CertificateView, Damage, IssuerView, Mistake};
 use crate::controller::{alert, backoff, deploy, readiness, renewal, revocation};
 use crate::engine::inputs::account_id;
-use crate::engine::ports::{Lock, Store, StoreError};
+use crate::engine::ports::{HostRecord, LiveFiles, Lock, Store, StoreError};
 use crate::engine::{Seen, Task, dry_run, live_files, published_pair};
 use crate::manifest::{Blocks, Diagnostic, ObjectId, SecretSource, is_gone};
 use crate::resource::{
@@ -230,7 +230,7 @@ impl Workspace {
             orders: self.orders(&key).await?,
             events: self.events(&key, depth).await?,
             strays: self.strays(&key, depth)?,
-            secret_path: self.state.secret_path(&secret)?,
+            secret_path: self.state.live_files().secret_path(&secret)?,
             overdue: alert::overdue(due, not_after, now),
             mistake,
             record: Some(record),
@@ -245,7 +245,7 @@ impl Workspace {
         let files = live.and_then(|live| live.files);
         CertificateView {
             leaf: files.and_then(|files| published_pair(&files).certificate),
-            secret_path: self.state.secret_path(&secret).unwrap_or_default(),
+            secret_path: self.state.live_files().secret_path(&secret).unwrap_or_default(),
             certificate: Some(Certificate::clone(&task.certificate)),
             issuer: Some(Issuer::clone(&task.issuer)),
             ..damaged(&task.certificate.metadata.key(), error)
@@ -290,7 +290,7 @@ impl Workspace {
             is_suggested: renewal.is_some_and(|due| due.is_suggested),
             limit,
             overdue: alert::overdue(due, record.status.not_after, now),
-            worker: self.state.holder(&Lock::Certificate(key.clone()))?,
+            worker: self.state.host_record().holder(&Lock::Certificate(key.clone()))?,
             record: (is_known || leaf.is_some()).then_some(record),
             leaf,
             links: snapshot.repair,
@@ -300,7 +300,7 @@ impl Workspace {
             orders,
             events: self.events(&key, depth).await?,
             strays: self.strays(&key, depth)?,
-            secret_path: self.state.secret_path(&secret)?,
+            secret_path: self.state.live_files().secret_path(&secret)?,
             account: snapshot.account,
             certificate: Some(snapshot.certificate),
             issuer: Some(snapshot.issuer),
@@ -319,7 +319,7 @@ impl Workspace {
     fn strays(&self, key: &NamespacedName, depth: Depth) -> Result<Vec<String>, StoreError> {
         match depth {
             Depth::Line => Ok(Vec::new()),
-            Depth::Page => self.state.strays(key),
+            Depth::Page => self.state.host_record().strays(key),
         }
     }
 

@@ -193,7 +193,6 @@ fn a_reader_changes_nothing() {
             state.append(&events(), &line()).await.unwrap_err(),
             state.append(&Log::Issuances, &line()).await.unwrap_err(),
             state.publish(&web(), 9, &pair("9"), None).await.unwrap_err(),
-            state.forget(&web(), &[], false, zero).await.unwrap_err(),
         ];
         for error in refused {
             assert!(error.to_string().contains("opened for reading only"), "{error}");
@@ -351,18 +350,14 @@ fn temporaries_of_killed_runs_are_swept_under_the_lock() {
 fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
-    let (zero, patience) = (SignedDuration::ZERO, SignedDuration::from_secs(30));
+    let claim = Claim { secret: web(), is_recorded: true, is_contested: false };
     futures(async {
         use_everything(&state).await;
-        let lease = state.lease(&Lock::Certificate(web()), patience).await.unwrap();
-        let error = state.forget(&web(), &[], false, zero).await.unwrap_err();
-        assert!(matches!(error, StoreError::Locked { .. }));
-        drop(lease);
-        state.forget(&web(), &[], false, patience).await.unwrap();
+        state.forget("web", &claim, false).unwrap();
+        state.delete(&document()).await.unwrap();
         assert_eq!(state.list(&Collection::Certificates, None).await.unwrap().keys, []);
         assert_eq!(state.published(&web()).await.unwrap(), Some(pair("2")));
-        let claim = Claim { secret: web(), is_recorded: true, is_contested: false };
-        state.forget(&web(), &[claim], true, patience).await.unwrap();
+        state.forget("web", &claim, true).unwrap();
         assert_eq!(state.published(&web()).await.unwrap(), None);
         use_everything_again(&state).await;
     });

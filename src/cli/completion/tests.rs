@@ -41,7 +41,7 @@ impl Place {
         let place = Self { folder: tempfile::tempdir().unwrap() };
         place.write("config/all.yaml", MANIFESTS);
         place.write("more.yaml", &MANIFESTS.replace("name: fresh", "name: more"));
-        let state = StateDirectory::open(&place.path("state"), OpenMode::ReadWrite).unwrap();
+        let state = open_state(&place.path("state"), OpenMode::ReadWrite).unwrap();
         drop(state);
         fs::create_dir_all(place.path("state/certificates/default/old")).unwrap();
         place

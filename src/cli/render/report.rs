@@ -22,7 +22,7 @@ use crate::cli::{
 use crate::engine::Issued;
 use crate::report::{Details, Ending, Fault, Report};
 use crate::resource::{Failure, FailureClass, Fix, NamespacedName, Reissue, Rfc3339, rfc3339};
-use crate::store::StateDirectory;
+use crate::store::{LiveFiles, Store};
 
 /// Each report to print, with the certificates that wait for the same, or met the same silence: a
 /// rate limit of a CA concerns many certificates, as does a CA that is away or an Issuer that is
@@ -72,7 +72,7 @@ fn also(alike: &[&Report], style: &Style) -> Option<Row> {
 /// Reports how one certificate ended, as text or as JSON; and which others wait with it.
 pub(crate) fn print(
     output: &mut Output,
-    state: &StateDirectory,
+    state: &impl Store,
     report: &Report,
     alike: &[&Report],
     style: &Style,
@@ -365,7 +365,7 @@ pub(crate) fn is_well(report: &Report) -> bool {
 }
 
 /// Reports a success or an interruption.
-fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &Style) {
+fn well(output: &mut Output, state: &impl Store, report: &Report, style: &Style) {
     let name = report.key();
     let Some(zone) = style.zone.as_ref() else {
         if report.ending == Ending::Interrupted {
@@ -405,7 +405,7 @@ fn well(output: &mut Output, state: &StateDirectory, report: &Report, style: &St
             }
         }
         let secret = NamespacedName::new(&name.namespace, &issued.secret_name);
-        if let Ok(folder) = state.secret_path(&secret) {
+        if let Ok(folder) = state.live_files().secret_path(&secret) {
             let (file, key) = (folder.join("tls.crt"), escape(&issued.leaf.key_description));
             text.push(&format!("\n      {} ({key})", file.display()));
         }

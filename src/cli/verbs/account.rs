@@ -23,19 +23,20 @@ use crate::cli::words::fix::{self, sudo_on_own};
 use crate::cli::words::hint::Hint;
 use crate::controller::EffectError;
 use crate::engine::inputs::account_id;
-use crate::engine::ports::{Collection, Key, Store};
+use crate::engine::ports::{Collection, Documents, Key, Store};
 use crate::engine::{AccountRequest, Evidence, IssuerAccess};
 use crate::manifest::{Diagnostic, Loaded};
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Check, Doing, Failure, Fix, Issuer, IssuerKind,
     NamespacedName, Rfc3339,
 };
-use crate::store::{Records, StateDirectory};
+use crate::store::Records;
 use crate::trust::quoted;
 use crate::workspace::check::{AccountKey, has_unused_key};
 use crate::workspace::target::{ISSUERS, NameTarget};
 use crate::workspace::unmanaged::lost_key;
 use crate::workspace::{Job, Request, Targets, Workspace};
+use std::path::PathBuf;
 
 /// Show, register, update or deactivate ACME accounts.
 #[derive(Debug, Subcommand)]
@@ -206,7 +207,9 @@ fn advise_on_unused(
              was never registered: if you no longer need the Issuer, remove it",
             short(&secret)
         );
-        let folder = workspace.state().path().join("accounts").join(account_id(&account.identity));
+        let account = Key::Account(account_id(&account.identity));
+        let place = PathBuf::from(workspace.state().documents().place(&account));
+        let folder = place.parent().unwrap_or(&place).to_owned();
         let command = format!("{}rm -r {}", sudo_on_own(), quoted(&folder));
         shell.output.print(&Message::advice(&escape(&text), Some(&Hint::Shell(command))));
     }
@@ -250,7 +253,7 @@ async fn warn_of_unused_keys(
 }
 
 /// Every account and its key type; a deactivated account has no key.
-async fn accounts(state: &StateDirectory) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
+async fn accounts(state: &impl Store) -> Result<Vec<(Account, Option<AccountKey>)>, CliError> {
     let records = Records::new(state.documents());
     let mut accounts = Vec::new();
     for key in records.keys(&Collection::Accounts).await? {

@@ -14,7 +14,7 @@ use crate::cli::verbs::revoke::file_of_live;
 use crate::cli::verbs::status::verb::write_metrics;
 use crate::cli::{CliError, Ending, Level, Shell, Text, VerbArgs, escape, on_one_thread, short};
 use crate::resource::{NamespacedName, Revocation};
-use crate::store::Share;
+use crate::store::{LiveFiles, Share, Store};
 use crate::trust::quoted;
 use crate::workspace::Workspace;
 use crate::workspace::target::{CERTIFICATE, NameTarget};
@@ -286,7 +286,8 @@ fn others(name: &NamespacedName, workspace: &Workspace) -> Result<String, CliErr
 
 /// The folder of a Secret, if there is one.
 fn folder(secret: &NamespacedName, workspace: &Workspace) -> Option<String> {
-    let folder = workspace.state().secret_path(secret).ok().filter(|folder| folder.exists())?;
+    let folder =
+        workspace.state().live_files().secret_path(secret).ok().filter(|folder| folder.exists())?;
     Some(folder.display().to_string())
 }
 

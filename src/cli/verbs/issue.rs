@@ -27,10 +27,10 @@ use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
     AccountIdentity, CertificateRecord, FailureClass, Finding, Fix, GoDuration, Obstacle, Severity,
 };
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::OpenMode;
 use crate::trust::quoted;
 use crate::workspace::unmanaged::{lost_key, without_manifest};
-use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
+use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, open_state, owes};
 
 /// Issue and renew the certificates that are due; run it from cron.
 ///
@@ -376,13 +376,16 @@ async fn read_all(
             return Err(error);
         }
     };
-    let layout = glance.and_then(|glance| workspace.index_layout(&targets, request, glance));
+    let layout = match glance {
+        Some(glance) => workspace.index_layout(&targets, request, glance).await,
+        None => None,
+    };
     Ok((workspace, targets, layout))
 }
 
 /// Returns whether the state can be written.
 fn is_writable(shell: &Shell) -> Result<bool, CliError> {
-    Ok(StateDirectory::open(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
+    Ok(open_state(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
 }
 
 /// Returns whether one of the certificates has failed or is overdue already, as a run begins.

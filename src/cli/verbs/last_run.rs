@@ -5,8 +5,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::{Shell, time};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::store::StateDirectory;
-use crate::workspace::AutomaticRun;
+use crate::store::{HostRecord, OpenMode, Store};
+use crate::workspace::{AutomaticRun, open_state};
 
 /// Notes the end of a run that no person watches. Where it is not noted, the next one does it.
 pub(in crate::cli) fn note(shell: &Shell) {
@@ -14,7 +14,9 @@ pub(in crate::cli) fn note(shell: &Shell) {
         return;
     }
     let Ok(state) = shell.environment.state_dir(shell.global.state_dir.as_deref()) else { return };
-    if let Err(error) = StateDirectory::note_run(&state.path, SystemClock.now()) {
+    let noted = open_state(&state.path, OpenMode::ReadOnly)
+        .and_then(|state| state.host_record().note_run(SystemClock.now()));
+    if let Err(error) = noted {
         tracing::debug!(%error, "cannot record the end of this run");
     }
 }

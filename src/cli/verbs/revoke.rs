@@ -19,7 +19,7 @@ use crate::cli::{
 };
 use crate::controller::RevocationRequest;
 use crate::controller::revocation::{Requested, RevocationError};
-use crate::engine::ports::{Clock as _, StoreError, SystemClock};
+use crate::engine::ports::{Clock as _, LiveFiles, Store, StoreError, SystemClock};
 use crate::engine::{Force, Task};
 use crate::pki::{Chain, ChainError, PrivateKey};
 use crate::report::{self as ran, Report};
@@ -280,7 +280,7 @@ pub(in crate::cli) fn file_of_live(
     if !workspace.has_live(name, &secret) {
         return None;
     }
-    let folder = workspace.state().secret_path(&secret).ok()?;
+    let folder = workspace.state().live_files().secret_path(&secret).ok()?;
     folder.exists().then(|| folder.join("tls.crt"))
 }
 

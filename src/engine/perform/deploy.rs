@@ -74,7 +74,9 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<(), EffectError> {
         let certificate = task.certificate.metadata.key();
         let leaf = leaf_of(files)?;
-        let place = self.store.live_files().secret_place(&task.certificate.secret_key());
+        let folder = self.store.live_files().secret_path(&task.certificate.secret_key());
+        let folder = folder.map_err(|e| error::state(&e))?;
+        let place = folder.to_string_lossy().into_owned();
         let output = task.settings().output_dir.unwrap_or_default();
         let names: Vec<String> = leaf.dns_names.iter().map(ToString::to_string).collect();
         let addresses: Vec<String> = leaf.ip_addresses.iter().map(ToString::to_string).collect();

@@ -9,7 +9,8 @@ use crate::engine::inputs::account_id;
 use crate::engine::ports::{Store, StoreError};
 use crate::manifest::SecretError;
 use crate::resource::{Account, AccountIdentity, AccountStep, Issuer, SecretKeySelector};
-use crate::store::{Records, StateDirectory};
+use crate::store::Records;
+use crate::workspace::State;
 
 /// What is known of it.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ impl AccountState {
 }
 
 /// Whether the key of `privateKeySecretRef` is of no effect, because the state has another one.
-pub async fn has_unused_key(state: &StateDirectory, access: IssuerAccess<'_>) -> bool {
+pub async fn has_unused_key(state: &State, access: IssuerAccess<'_>) -> bool {
     let id = account_id(&AccountIdentity::of(access.issuer));
     let Ok(Some(stored)) = Records::new(state.documents()).account_key(&id).await else {
         return false;

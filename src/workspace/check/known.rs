@@ -6,9 +6,8 @@ use std::sync::Arc;
 use crate::acme::{AcmeError, Client, Limits};
 use crate::engine::IssuerAccess;
 use crate::resource::Issuer;
-use crate::store::StateDirectory;
 use crate::workspace::run::{RunError, USER_AGENT};
-use crate::workspace::{Settings, Targets, Workspace};
+use crate::workspace::{Settings, State, Targets, Workspace};
 
 /// Manifests, secrets and state.
 pub struct Known {
@@ -34,7 +33,7 @@ impl Known {
     }
 
     /// The state, when it can be read.
-    pub fn state(&self) -> Option<&StateDirectory> {
+    pub fn state(&self) -> Option<&State> {
         self.has_state.then(|| self.workspace.state())
     }
 

@@ -1,6 +1,5 @@
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -45,8 +44,8 @@ impl Place {
         atomic::write(&self.path(below), text.as_bytes(), 0o600).unwrap();
     }
 
-    fn state(&self) -> StateDirectory {
-        StateDirectory::open(&self.path("state"), OpenMode::ReadWrite).unwrap()
+    fn state(&self) -> State {
+        open_state(&self.path("state"), OpenMode::ReadWrite).unwrap()
     }
 
     /// The record of a certificate that has the Secret of its name since that day.

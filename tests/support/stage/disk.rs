@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use certctl::engine::ports::{
@@ -10,7 +11,8 @@ use certctl::engine::ports::{
 };
 use certctl::pki;
 use certctl::resource::{DataLink, Event, FirstProcess, NamespacedName, SecretFiles, SecretLinks};
-use jiff::SignedDuration;
+use certctl::store::{Claim, LeftAlert, Share};
+use jiff::{SignedDuration, Timestamp};
 use zeroize::Zeroizing;
 
 use crate::fuse::Fuse;
@@ -231,6 +233,43 @@ impl Documents for Disk {
 }
 
 impl LiveFiles for Disk {
+    fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError> {
+        Ok(PathBuf::from(format!("secrets/{secret}")))
+    }
+
+    fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
+        Ok(self.memory.borrow().secrets.keys().cloned().collect())
+    }
+
+    fn secrets_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        let is_meant = |secret: &NamespacedName| {
+            secret.name == name && namespace.is_none_or(|namespace| secret.namespace == namespace)
+        };
+        let names = self.secret_names()?;
+        Ok(names.into_iter().filter(is_meant).collect())
+    }
+
+    // Whose they are is asked by verbs alone.
+    fn published_for(&self, _: &NamespacedName) -> Option<String> {
+        None
+    }
+
+    fn owners(&self, _: &NamespacedName) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn share(&self, _: &str, _: &Claim) -> Result<Share, StoreError> {
+        Ok(Share::Nothing)
+    }
+
+    fn forget(&self, _: &str, _: &Claim, _: bool) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     async fn publish(
         &self,
         secret: &NamespacedName,
@@ -303,6 +342,42 @@ impl LiveFiles for Disk {
 }
 
 impl HostRecord for Disk {
+    fn left_alerts(&self) -> Result<Vec<LeftAlert>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn end_alert(&self, _: &LeftAlert) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn note_run(&self, _: Timestamp) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn last_run(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn made(&self) -> Option<Timestamp> {
+        None
+    }
+
+    fn holder(&self, _: &Lock) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    fn check_entries(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn strays(&self, _: &NamespacedName) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    fn http01_path(&self) -> PathBuf {
+        PathBuf::new()
+    }
+
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
         self.memory.borrow().alerted.contains(&(certificate.clone(), mark.to_owned()))
     }

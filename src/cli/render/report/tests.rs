@@ -10,6 +10,7 @@ use crate::resource::{
     OrderFailure, OrderState, ProgramFailure, Spent,
 };
 use crate::store::OpenMode;
+use crate::workspace::open_state;
 
 const NOW: &str = "2026-11-21T03:12:09Z";
 
@@ -485,7 +486,7 @@ fn all_reported(ends: &[Ended], style: &Style) -> String {
     let sink = tempfile::NamedTempFile::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("state");
-    let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
+    let state = open_state(&path, OpenMode::ReadWrite).unwrap();
     let mut output =
         Output::to_writers(Box::new(std::io::sink()), Box::new(sink.reopen().unwrap()));
     let reports: Vec<Report> = ends.iter().cloned().map(Report::of).collect();

@@ -85,7 +85,7 @@ async fn deliver(
     let leaf = pki::leaf_facts(&String::from_utf8_lossy(chain))
         .map_err(|error| CliError::new(ExitCode::State, error))?;
     files.write_both(key, chain).map_err(|error| {
-        let folder = state.secret_path(&secret).unwrap_or_default();
+        let folder = state.live_files().secret_path(&secret).unwrap_or_default();
         let message = format!(
             "issued but not written: {}; kept in {} until then",
             error.message,

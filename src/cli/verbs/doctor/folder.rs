@@ -10,12 +10,13 @@ use rustix::fs::{Access, AtFlags, CWD};
 
 use crate::cli::environment::SYSTEM_STATE;
 use crate::cli::{Shell, count, folders};
-use crate::engine::ports::StoreError;
+use crate::engine::ports::{HostRecord, Store, StoreError};
 use crate::host::rights::{self, user_name};
 use crate::host::scheduler::Units;
 use crate::manifest::{self, Diagnostic, Loaded};
 use crate::resource::{Check, Creation, Finding, Fix, Obstacle, Permit, Right, Setting, Severity};
-use crate::store::{OpenMode, StateDirectory};
+use crate::store::OpenMode;
+use crate::workspace::open_state;
 
 /// The folder of manifests, and `config.toml` in it.
 pub(super) fn config(shell: &Shell) -> Vec<Finding> {
@@ -105,8 +106,8 @@ pub(super) fn state(shell: &Shell) -> Finding {
     {
         return found;
     }
-    let opened = StateDirectory::open(&path, OpenMode::ReadOnly);
-    match opened.and_then(|state| state.check_entries()) {
+    let opened = open_state(&path, OpenMode::ReadOnly);
+    match opened.and_then(|state| state.host_record().check_entries()) {
         Ok(()) if path.exists() => Finding::well("state", path.display()),
         Ok(()) => absent(&path),
         Err(error) => refused(&error),

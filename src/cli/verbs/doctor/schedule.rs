@@ -11,7 +11,7 @@ use crate::cli::verbs::timer::is_of_user;
 use crate::cli::verbs::{last_run, metrics_file};
 use crate::cli::{Scene, Shell, count, names, short, time};
 use crate::engine::has_alert_hook;
-use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::ports::{Clock as _, HostRecord, Store, SystemClock};
 use crate::host::scheduler::{CRON, LastRun, SERVICE, Scheduler, TIMER, Timer, systemd_runs};
 use crate::resource::{Check, Finding, Fix, NamespacedName, Obstacle, Page, Schedule, Severity};
 use crate::workspace::outlook::{State, When};
@@ -190,7 +190,7 @@ pub(in crate::cli) fn alert_hook_of(config: &Path) -> PathBuf {
 
 /// The failures that `on-failure` has not reported, although a run left them to it.
 pub(super) fn unsent(workspace: &Workspace) -> Option<Finding> {
-    let left = workspace.state().left_alerts().ok()?.len();
+    let left = workspace.state().host_record().left_alerts().ok()?.len();
     // Without the hook, the next run drops them.
     (left > 0 && has_alert_hook(&workspace.settings().hooks())).then(|| {
         let failures = count(left, "failure");

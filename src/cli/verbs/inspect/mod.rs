@@ -25,7 +25,7 @@ use crate::cli::{
     CliError, Ending, Format, Level, Shell, Text, VerbArgs, document, escape, folders,
     on_one_thread, short,
 };
-use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::ports::{Clock as _, LiveFiles, Store, SystemClock};
 use crate::trust::quoted;
 pub(in crate::cli) use crate::workspace::inspect::Report;
 use crate::workspace::inspect::{InspectError, Network, Roots, Source, Subject, roots_of};
@@ -172,7 +172,7 @@ async fn in_server(owners: &Owners, host: &str) -> Option<String> {
         None => one.settings.clone(),
     };
     let workspace = owners.workspace()?;
-    let secret = workspace.state().secret_path(&owner.secret).ok()?;
+    let secret = workspace.state().live_files().secret_path(&owner.secret).ok()?;
     let folder = settings.output_dir.as_deref().map_or(secret, PathBuf::from);
     let program = workspace.settings().hooks().folder.join(settings.reload.as_deref()?);
     let (name, folder, program) = (short(&owner.certificate), quoted(&folder), quoted(&program));

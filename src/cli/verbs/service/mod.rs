@@ -28,7 +28,8 @@ use crate::cli::{
 };
 use crate::engine::ports::{Clock as _, SystemClock};
 use crate::manifest::Source;
-use crate::store::{KernelLock, OpenMode, StateDirectory};
+use crate::store::{Documents, LeaseOf, Lock, OpenMode, Store, StoreError};
+use crate::workspace::{State, open_state};
 use args::Endpoint;
 pub(in crate::cli) use args::RunArgs;
 use http::Server;
@@ -124,7 +125,7 @@ fn bind(
 }
 
 /// This loop's turn at the state; else who has it.
-type Turn = Result<KernelLock, String>;
+type Turn = Result<LeaseOf<State>, String>;
 
 /// Takes the turn, unless there is no state yet: a run makes it.
 fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
@@ -137,8 +138,15 @@ fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
 /// This loop's turn, after a warning if another loop has it: both work, and one of them is too many.
 fn turn_of(shell: &mut Shell) -> Option<Turn> {
     let settings = shell.settings().ok()?;
-    let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite).ok()?;
-    let turn = state.service_turn().ok()?;
+    let state = open_state(&settings.state_dir, OpenMode::ReadWrite).ok()?;
+    let turn = async {
+        Ok(match state.documents().lease(&Lock::Service, SignedDuration::ZERO).await {
+            Ok(lease) => Ok(lease),
+            Err(StoreError::Locked { holder, .. }) => Err(holder),
+            Err(error) => return Err(error.into()),
+        })
+    };
+    let turn = on_one_thread(turn).ok()?;
     if let Err(holder) = &turn {
         let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
         let warning = format!("another certctl run ({holder}) also uses {shown}");

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 
 use crate::cli::Shell;
 use crate::cli::verbs::doctor::Use;
-use crate::engine::ports::{Clock as _, SystemClock};
+use crate::engine::ports::{Cache, Clock as _, HostRecord, Store, SystemClock};
 use crate::resource::ValidationMethod;
 use crate::solver::listener::{Answers, Hits, Listener, TokenFolder, listener_addresses};
-use crate::store::{OpenMode, StateDirectory};
-use crate::workspace::{Request, Workspace};
+use crate::store::OpenMode;
+use crate::workspace::{Request, Workspace, open_state};
 
 /// The listener, while it is held.
 #[derive(Debug, Default)]
@@ -43,14 +43,14 @@ impl Port {
     ) -> Result<Option<Listener>, Box<dyn std::error::Error>> {
         let settings = shell.settings()?;
         let addresses = listener_addresses(&settings.http01_listen, &ValidationMethod::HTTP01);
-        let state = StateDirectory::open(&settings.state_dir, OpenMode::ReadWrite)?;
-        let written = state.index_written();
+        let state = open_state(&settings.state_dir, OpenMode::ReadWrite)?;
+        let written = state.cache().index_written();
         let is_needed = match (self.needed, written) {
             (Some((of, is_needed)), Some(written)) if of == written => is_needed,
             _ => is_needed(Workspace::open(settings).await?)?,
         };
         self.needed = written.map(|written| (written, is_needed));
-        let tokens = TokenFolder::open_shared(&state.http01_path())?;
+        let tokens = TokenFolder::open_shared(&state.host_record().http01_path())?;
         if !is_needed || !tokens.is_shared() {
             return Ok(None);
         }
