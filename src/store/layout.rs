@@ -145,7 +145,7 @@ pub(super) fn lock_title(lock: &Lock) -> String {
         Lock::Account(digest) => format!("account {digest}"),
         Lock::Scheduler => "the scheduler".to_owned(),
         Lock::Run(number) => format!("run {number}"),
-        Lock::Service => "certctl run".to_owned(),
+        Lock::Service => "the loop of this host".to_owned(),
         Lock::Order(digest) => format!("order {digest}"),
     }
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::error::StoreError;
-use super::set::{Claim, Share};
 use crate::resource::{NamespacedName, SecretFiles, SecretLinks, SecretMetadata};
 
 /// The files that are live.
@@ -24,6 +23,30 @@ pub struct SecretSet {
     /// Whether it is the live one.
     pub is_live: bool,
     pub files: Result<SecretFiles, StoreError>,
+}
+
+/// A Secret that may hold a pair of a Certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub secret: NamespacedName,
+    /// Whether the Certificate's record names it.
+    pub is_recorded: bool,
+    /// Whether the record of another one does.
+    pub is_contested: bool,
+}
+
+/// The part of a Secret's folder that is a Certificate's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Share {
+    Nothing,
+    /// The folder, with all that is in it.
+    Whole,
+    /// These sets: the others may be another's.
+    Sets {
+        names: Vec<String>,
+        /// Whether the live one is among them.
+        has_live: bool,
+    },
 }
 
 /// The files that servers open: always of this host, laid out as DESIGN section 3 says.

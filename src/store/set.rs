@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::folder::{Folder, Guard, text};
-use crate::resource::{NamespacedName, SecretFiles, SecretMetadata, annotation, envelope};
+use crate::resource::{SecretFiles, SecretMetadata, annotation, envelope};
 use crate::store::error::StoreError;
 use crate::store::live_files::LiveSet;
 
@@ -13,30 +13,6 @@ pub(super) const DATA: &str = "..data";
 
 /// How the folders of published sets begin.
 pub(super) const REVISION_PREFIX: &str = "..revision-";
-
-/// The part of a Secret's folder that is a Certificate's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Share {
-    Nothing,
-    /// The folder, with all that is in it.
-    Whole,
-    /// These sets: the others may be another's.
-    Sets {
-        names: Vec<String>,
-        /// Whether the live one is among them.
-        has_live: bool,
-    },
-}
-
-/// A Secret that may hold a pair of a Certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    pub secret: NamespacedName,
-    /// Whether the Certificate's record names it.
-    pub is_recorded: bool,
-    /// Whether the record of another one does.
-    pub is_contested: bool,
-}
 
 /// The files of a published set, unless its metadata cannot be read.
 pub(super) fn read_set(set: &Folder) -> Result<SecretFiles, StoreError> {

@@ -45,8 +45,8 @@ mod tests {
     use crate::resource::NamespacedName;
     use crate::store::StateDirectory;
     use crate::store::live_files::LiveFiles as _;
+    use crate::store::live_files::{Claim, Share};
     use crate::store::opening::OpenMode;
-    use crate::store::set::{Claim, Share};
 
     /// A Secret with a set for each of these, published for that Certificate, or for none.
     #[expect(clippy::disallowed_methods, reason = "the test's own files need not survive a crash")]

@@ -7,9 +7,9 @@ use crate::resource::{DataLink, NamespacedName, SecretFiles, SecretLinks, Secret
 use crate::store::error::StoreError;
 use crate::store::folder::Guard;
 use crate::store::key::Lock;
-use crate::store::live_files::{LiveFiles, LiveSet, SecretSet};
+use crate::store::live_files::{Claim, LiveFiles, LiveSet, SecretSet, Share};
 use crate::store::opening::{self, OpenMode};
-use crate::store::set::{self, Claim, DATA, Share, stable_target};
+use crate::store::set::{self, DATA, stable_target};
 use crate::store::share::{live_set, owners};
 use crate::store::{journal, layout, links, rollback, secret};
 
