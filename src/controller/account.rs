@@ -60,8 +60,8 @@ pub fn decide_registered(snapshot: &Snapshot, _: Timestamp) -> Step {
 /// Sends the Issuer's contacts to the CA, even if they did not change.
 pub fn decide_updated(snapshot: &Snapshot, _: Timestamp) -> Step {
     match &snapshot.account {
-        Some(account) if account.url.is_some() || snapshot.run.account_is_lost => {
-            if account.next_step != AccountStep::Nothing || snapshot.run.contacts_are_sent {
+        Some(account) if account.url.is_some() || snapshot.run.account.is_lost => {
+            if account.next_step != AccountStep::Nothing || snapshot.run.account.contacts_are_sent {
                 return next(snapshot);
             }
             record(Account { next_step: AccountStep::UpdateContacts, ..account.clone() })
@@ -114,7 +114,7 @@ fn next(snapshot: &Snapshot) -> Step {
             Step::Fail(Failure::of(Doing::Nothing, cause))
         }
         (AccountStep::Deactivated, _) => Step::Act(vec![Effect::ObtainAccountKey]),
-        (AccountStep::Register, _) if snapshot.run.account_is_fresh => {
+        (AccountStep::Register, _) if snapshot.run.account.is_fresh => {
             Step::Act(vec![Effect::RegisterAccount { contacts }])
         }
         (AccountStep::UpdateContacts, Some(url)) => {
@@ -136,7 +136,7 @@ fn next(snapshot: &Snapshot) -> Step {
 pub fn is_lost(snapshot: &Snapshot) -> bool {
     let url = snapshot.account.as_ref().and_then(|account| account.url.as_deref());
     let lost = snapshot.order.as_ref().map(|order| order.spec.account_url.as_str());
-    snapshot.run.account_is_lost && url.is_some() && url == lost
+    snapshot.run.account.is_lost && url.is_some() && url == lost
 }
 
 /// The account without its URL at the CA, which is looked up before registering again.
@@ -196,12 +196,12 @@ pub(super) fn absorb_loss(
     error: &EffectError,
     now: Timestamp,
 ) -> Record {
-    let is_first = !snapshot.run.account_is_back;
+    let is_first = !snapshot.run.account.is_back;
     if is_first {
         snapshot.run.note_lost_account();
     } else {
-        let known = snapshot.run.refusal_retry_after;
-        snapshot.run.refusal_retry_after = error.retry_after.or(known);
+        let known = snapshot.run.order.retry_after;
+        snapshot.run.order.retry_after = error.retry_after.or(known);
     }
     if matches!(effect, Effect::UpdateContacts { .. }) {
         let Some(account) = snapshot.account.as_ref().filter(|_| is_first) else {
@@ -229,7 +229,7 @@ pub(super) fn absorb_loss(
 
 /// Whether an earlier run deactivated the account, and did not get the response.
 pub(super) fn was_deactivated(snapshot: &Snapshot, effect: &Effect, error: &EffectError) -> bool {
-    let is_second = snapshot.run.may_be_deactivated && is_deactivation(effect);
+    let is_second = snapshot.run.account.may_be_deactivated && is_deactivation(effect);
     is_second && error.is_of_a_gone_account()
 }
 
@@ -246,7 +246,7 @@ pub fn absorb(
 ) -> Result<Record, IllegalOutcome> {
     match (outcome, &snapshot.account) {
         (Outcome::AccountKey { pem, public_key, fresh }, None) => {
-            snapshot.run.account_is_fresh = fresh;
+            snapshot.run.account.is_fresh = fresh;
             let account = Account {
                 identity: AccountIdentity::of(&snapshot.issuer),
                 next_step: AccountStep::Register,
@@ -259,10 +259,10 @@ pub fn absorb(
             Ok(Record::of(Change::AccountKey(pem, Box::new(account))))
         }
         (Outcome::Account { url, contacts, terms_of_service }, Some(account)) => {
-            snapshot.run.contacts_are_sent |= *effect != Effect::FindAccount;
+            snapshot.run.account.contacts_are_sent |= *effect != Effect::FindAccount;
             if !matches!(effect, Effect::UpdateContacts { .. }) {
-                snapshot.run.account_is_fresh &= *effect != Effect::FindAccount;
-                snapshot.run.note_account();
+                snapshot.run.account.is_fresh &= *effect != Effect::FindAccount;
+                snapshot.run.account.note_known();
             }
             let terms_of_service = terms_of_service.or_else(|| account.terms_of_service.clone());
             let message = format!(
@@ -296,7 +296,7 @@ pub fn absorb(
         }
         // No CA has seen this key: registering cannot create a second account.
         (Outcome::NoAccount, Some(account)) if *effect == Effect::FindAccount => {
-            snapshot.run.account_is_fresh = true;
+            snapshot.run.account.is_fresh = true;
             let account = Account { next_step: AccountStep::Register, ..account.clone() };
             Ok(Record::of(Change::Account(Box::new(account))))
         }

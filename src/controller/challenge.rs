@@ -131,7 +131,7 @@ fn not_before(snapshot: &Snapshot, challenge: &Challenge, queued: bool) -> Optio
     if let Some(hit) = attempt.hit().filter(|_| attempt.is_wanted) {
         let again = attempt.looked.filter(|looked| *looked >= hit);
         let again = again.map(|at| at.checked_add(pause));
-        return again.unwrap_or_else(|| hit.checked_add(snapshot.run.first_pause())).ok();
+        return again.unwrap_or_else(|| hit.checked_add(snapshot.run.order.first_pause())).ok();
     }
     if !(queued || attempt.is_wanted) || attempt.hit().is_some() {
         return None;

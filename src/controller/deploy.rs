@@ -86,8 +86,8 @@ pub fn owed(snapshot: &Snapshot) -> Option<DeployTarget> {
             None => false,
         };
         let is_lost = target.step() == DeployStep::Output && snapshot.lost_output.is_some();
-        let is_owed = !is_done || is_lost || snapshot.run.deploy_again;
-        is_owed && !snapshot.run.deployed.contains(&target.step())
+        let is_owed = !is_done || is_lost || snapshot.run.deployment.again;
+        is_owed && !snapshot.run.deployment.done.contains(&target.step())
     })
 }
 
@@ -116,16 +116,16 @@ fn known<'a>(snapshot: &'a Snapshot, target: &DeployTarget) -> Option<&'a Deploy
 }
 
 fn may_try(snapshot: &Snapshot, target: &DeployTarget, now: Timestamp) -> bool {
-    if is_left(snapshot, target) || snapshot.run.not_deployed.contains(&target.step()) {
+    if is_left(snapshot, target) || snapshot.run.deployment.failed.contains(&target.step()) {
         return false;
     }
     let next = known(snapshot, target).and_then(next_try);
-    snapshot.run.deploy_now || next.is_none_or(|next| next <= now)
+    snapshot.run.deployment.at_once || next.is_none_or(|next| next <= now)
 }
 
 /// Whether another run does this step.
 fn is_left(snapshot: &Snapshot, target: &DeployTarget) -> bool {
-    snapshot.run.leaves_hooks && target.step() != DeployStep::Output
+    snapshot.run.deployment.leaves_hooks && target.step() != DeployStep::Output
 }
 
 /// When a failed step is retried.
@@ -155,7 +155,7 @@ pub fn failure(snapshot: &Snapshot) -> Option<Failure> {
 pub fn tries(snapshot: &Snapshot) -> (Option<Timestamp>, Option<Timestamp>) {
     let Some(target) = owed(snapshot) else { return (None, None) };
     let known = known(snapshot, &target);
-    let is_tried = snapshot.run.not_deployed.contains(&target.step());
+    let is_tried = snapshot.run.deployment.failed.contains(&target.step());
     let last = known.and_then(|known| known.last_failure_time);
     let waits = |known: &&Deployment| known.failed_attempts > 1 && !known.is_lacking();
     let next = known.filter(waits).and_then(next_try);
@@ -198,12 +198,12 @@ pub fn absorb(
             });
             let lost = snapshot.lost_output.take_if(|_| step == DeployStep::Output);
             let lost = lost.map_or_else(String::new, |what| format!("; it had lost files: {what}"));
-            snapshot.run.deployed.insert(step);
-            snapshot.run.deployments.push(target.to_string());
+            snapshot.run.deployment.done.insert(step);
+            snapshot.run.deployment.texts.push(target.to_string());
             Record::default().normal(now, Reason::Deployed, format!("Done: {target}{lost}{stays}"))
         }
         Outcome::Failed(error) => {
-            snapshot.run.not_deployed.insert(step);
+            snapshot.run.deployment.failed.insert(step);
             // A try by hand does not put off the one that is due without it.
             if next_try(&deployment).is_none_or(|next| next <= now) {
                 deployment.failed_attempts = deployment.failed_attempts.saturating_add(1);

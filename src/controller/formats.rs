@@ -57,7 +57,7 @@ pub fn absorb(
     }
     snapshot.files_digest = None;
     snapshot.run.rewritten = Some(why.message.clone());
-    snapshot.run.note_other_files();
+    snapshot.run.deployment.note_other_files();
     Ok(Record { changes, events: Vec::new() }.normal(now, why.reason, why.message))
 }
 

@@ -153,7 +153,7 @@ fn published_record(
 fn now_live(snapshot: &mut Snapshot, leaf: &LeafFacts) {
     snapshot.secret = Some(published_pair(snapshot, leaf));
     snapshot.files_digest = None;
-    snapshot.run.note_other_files();
+    snapshot.run.deployment.note_other_files();
 }
 
 /// The pair as it is after publishing.

@@ -13,7 +13,7 @@ const UNSAID: SignedDuration = SignedDuration::from_hours(1);
 
 /// The wait of a certificate that must not ask yet.
 pub(super) fn decide(snapshot: &Snapshot) -> Option<Step> {
-    Some(match snapshot.run.hold.clone()? {
+    Some(match snapshot.run.order.hold.clone()? {
         Hold::Wait { until, what } => Step::Wait { until, wake: Wake::Time, what },
         Hold::Defer { until, why } => Step::Defer { until, why },
     })

@@ -43,7 +43,10 @@ use crate::resource::{Failure, FailureClass};
 
 pub use attempt::{Acceptance, Answer, Attempt, DENIALS, Grant, Slot, WITHOUT_NAME};
 pub use effect::{Effect, ReliesOn, RevocationSigner, SecretContents};
-pub use run::{Hold, OthersOrder, Poll, RevocationRequest, Run, UserRequest};
+pub use run::{
+    AccountRun, DeploymentRun, Hold, OrderRun, OthersOrder, Poll, RevocationRequest, Run,
+    UserRequest,
+};
 pub use secret::Secret;
 pub use snapshot::{Intervals, Snapshot};
 pub use step::{
@@ -134,11 +137,11 @@ pub fn absorb(
         if let Some(refusal) = limit::refusal(snapshot, effect, error, now) {
             // What the CA limits is orders, not the pace of requests.
             let failure = Failure { class: FailureClass::Ca, ..error.failure(effect.doing()) };
-            snapshot.run.refusal = Some((refusal, failure));
+            snapshot.run.order.refusal = Some((refusal, failure));
             return Ok(Record::default());
         }
         let run = &mut snapshot.run;
-        run.refusal_retry_after = error.retry_after.or(run.refusal_retry_after);
+        run.order.retry_after = error.retry_after.or(run.order.retry_after);
         if effect.ends_the_run(error.kind()) {
             run.error = Some((effect.doing(), error.clone()));
             let of_account = effect.needs_the_account();

@@ -101,24 +101,26 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         | OrderPhase::Finalizing(urls)
         | OrderPhase::Awaiting(urls)
         | OrderPhase::Downloading { urls, .. }
-            if !snapshot.run.order_is_known =>
+            if !snapshot.run.order.is_known =>
         {
             Step::Act(vec![read(order, urls)])
         }
         OrderPhase::Authorizing(urls) => authorize(order, urls),
         OrderPhase::Solving(urls) => solve(snapshot, order, urls, now),
         OrderPhase::Refused { .. } => explain(order),
-        OrderPhase::Finalizing(_) if snapshot.run.finalize_tries >= FINALIZE_TRIES => {
+        OrderPhase::Finalizing(_) if snapshot.run.order.finalize_tries >= FINALIZE_TRIES => {
             Step::Fail(refused_csr(snapshot))
         }
         OrderPhase::Finalizing(urls) => {
-            look(snapshot.run.poll.not_before, now, Wake::Time, || vec![finalize(order, urls)])
+            look(snapshot.run.order.poll.not_before, now, Wake::Time, || {
+                vec![finalize(order, urls)]
+            })
         }
         OrderPhase::Awaiting(urls) => {
             look(next_look(snapshot), now, Wake::Time, || vec![read(order, urls)])
         }
         OrderPhase::Downloading { certificate_url, .. } => {
-            look(snapshot.run.poll.not_before, now, Wake::Time, || {
+            look(snapshot.run.order.poll.not_before, now, Wake::Time, || {
                 vec![download(order, request, certificate_url, &snapshot.issuer)]
             })
         }
@@ -130,7 +132,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
 
 /// The wait of a certificate to which the CA gave another one's order.
 fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
-    let until = match snapshot.run.others_order.as_ref()? {
+    let until = match snapshot.run.order.others.as_ref()? {
         OthersOrder::Held { .. } => None,
         OthersOrder::Finalized { again } if *again > now => Some(*again),
         OthersOrder::Finalized { .. } => return None,
@@ -154,7 +156,7 @@ fn why_stale(snapshot: &Snapshot, order: &Order) -> &'static str {
 }
 
 fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
-    if snapshot.run.ordered && !snapshot.current_order().is_some_and(gives_way) {
+    if snapshot.run.order.was_requested && !snapshot.current_order().is_some_and(gives_way) {
         let message = "the order was lost, and one run makes at most one newOrder".to_owned();
         let cause = Cause::local(message);
         return Step::Fail(Failure::new(FailureClass::Ca, Doing::CreateOrder, cause));
@@ -233,7 +235,7 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
     if is_replaced(snapshot, order, now) {
         return new_order(snapshot, now);
     }
-    let retry_after = snapshot.run.refusal_retry_after;
+    let retry_after = snapshot.run.order.retry_after;
     Step::Fail(Failure { retry_after, ..failure_of(order) })
 }
 
@@ -241,7 +243,7 @@ fn after_failure(snapshot: &Snapshot, order: &Order, now: Timestamp) -> Step {
 /// type, or a DNS provider with other settings. Settings of HTTP-01 solvers are ignored: they are
 /// for clusters.
 fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
-    if snapshot.run.ordered || !matches!(order.phase, OrderPhase::Solving(_)) {
+    if snapshot.run.order.was_requested || !matches!(order.phase, OrderPhase::Solving(_)) {
         return None;
     }
     let (issuer, certificate) = (&snapshot.issuer, &snapshot.certificate);
@@ -313,7 +315,7 @@ fn is_replaced(snapshot: &Snapshot, order: &Order, now: Timestamp) -> bool {
     let counted = snapshot.record.status.last_failure_time;
     // A failure in the future comes from a wrong clock; its count was corrected.
     let is_counted = order.failure_time().is_some_and(|at| counted >= Some(at) || at > now);
-    let watched = snapshot.run.ordered || snapshot.run.order_was_seen;
+    let watched = snapshot.run.order.was_requested || snapshot.run.order.was_seen;
     let given_up = order.failure_time().is_some();
     let expired_unwatched = order.state == OrderState::Expired && (given_up || !watched);
     let is_replaced = matches!(order.phase, OrderPhase::Replaced { .. });
@@ -351,7 +353,7 @@ fn solve(snapshot: &Snapshot, order: &Order, urls: &OrderUrls, now: Timestamp) -
     if order.challenges.iter().any(busy) {
         return Step::Settled;
     }
-    let looks = snapshot.run.poll.looks;
+    let looks = snapshot.run.order.poll.looks;
     look(next_look(snapshot), now, Wake::ChallengeHit, || {
         let mut effects = vec![read(order, urls)];
         effects.extend(if looks >= PATIENCE && looks.is_multiple_of(4) {
@@ -414,8 +416,8 @@ fn look(
 /// quarter of a second after accept when there is no hit. Later reads follow at the CA's own pace.
 fn next_look(snapshot: &Snapshot) -> Option<Timestamp> {
     let run = &snapshot.run;
-    if run.poll.looks > 0 || run.poll.not_before.is_some() {
-        return run.poll.not_before;
+    if run.order.poll.looks > 0 || run.order.poll.not_before.is_some() {
+        return run.order.poll.not_before;
     }
     let mut latest = None;
     for attempt in run.attempts.values() {
@@ -440,11 +442,11 @@ fn download(order: &Order, request: &CertificateRequest, url: &str, issuer: &Iss
 }
 
 fn refused_csr(snapshot: &Snapshot) -> Failure {
-    let refusal = snapshot.run.finalize_refusal.as_ref().map(|error| error.cause.clone());
+    let refusal = snapshot.run.order.finalize_refusal.as_ref().map(|error| error.cause.clone());
     let cause = refusal
         .unwrap_or_else(|| Cause::local("the CA took the CSR, and the order still waits for one"));
     Failure {
-        retry_after: snapshot.run.refusal_retry_after,
+        retry_after: snapshot.run.order.retry_after,
         ..Failure::new(FailureClass::Ca, Doing::Finalize, cause)
     }
 }

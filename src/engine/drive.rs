@@ -148,7 +148,7 @@ pub(super) async fn reach<P: Ports>(
     ended.left = deploy::left(&drive.session.snapshot).map(|target| target.to_string());
     let run = &mut drive.session.snapshot.run;
     ended.rewritten = run.rewritten.take();
-    ended.deployed = std::mem::take(&mut run.deployments);
+    ended.deployed = std::mem::take(&mut run.deployment.texts);
     Ok((ended, *drive.session.snapshot))
 }
 
@@ -218,11 +218,12 @@ impl<P: Ports> Drive<'_, P> {
 
     /// Applies the request, and loads what a goal's controllers read.
     async fn begin_the_goal(&mut self) -> Result<(), StoreError> {
-        self.session.snapshot.run.leaves_hooks = self.engine.options.hooks == Hooks::Later;
+        self.session.snapshot.run.deployment.leaves_hooks =
+            self.engine.options.hooks == Hooks::Later;
         match &self.task.goal {
             Goal::Issue => {
                 compare_passwords(self.engine, self.task, &mut self.session);
-                self.session.snapshot.run.deploy_now = self.task.is_named;
+                self.session.snapshot.run.deployment.at_once = self.task.is_named;
                 self.session.snapshot.run.allow_untrusted = self.task.allow_untrusted;
                 self.session.resume();
                 if self.engine.options.ignore_limits {
@@ -242,8 +243,8 @@ impl<P: Ports> Drive<'_, P> {
             Goal::CleanUp => self.leave_order(challenge::withdrawn).await,
             Goal::Deploy { again } => {
                 compare_passwords(self.engine, self.task, &mut self.session);
-                self.session.snapshot.run.deploy_now = true;
-                self.session.snapshot.run.deploy_again = *again;
+                self.session.snapshot.run.deployment.at_once = true;
+                self.session.snapshot.run.deployment.again = *again;
             }
             Goal::Revoke(Some(request)) => {
                 let secret = self.session.snapshot.certificate.secret_key();
@@ -459,7 +460,7 @@ impl<P: Ports> Drive<'_, P> {
         let Look { released, until } = looked.await?;
         self.look_at = until;
         self.note_slots(&held, &released, begun);
-        let waits = self.session.snapshot.run.waits_for_an_order();
+        let waits = self.session.snapshot.run.order.waits_for_others();
         if self.deadline.is_none() && !waits && self.is_past_the_queue() {
             let timeout = self.timeout();
             self.deadline = Some(self.engine.ports.clock().sleep(timeout).boxed_local());

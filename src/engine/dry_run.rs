@@ -84,7 +84,7 @@ pub async fn dry_run<S: Store>(
     if let Some(live) = &snapshot.secret {
         snapshot.run.changed_passwords = changed_passwords(secrets, &task.certificate, live);
     }
-    snapshot.run.deploy_now = task.is_named;
+    snapshot.run.deployment.at_once = task.is_named;
     let goes_back = snapshot.record.rollback.clone().filter(Rollback::is_owed);
     *session.snapshot = snapshot.clone();
     session.resume();
@@ -124,7 +124,7 @@ impl Ahead {
                     [Effect::Rewrite { .. }] => {
                         rewrites = true;
                         then.run.rewritten = Some(String::new());
-                        then.run.deployed.clear();
+                        then.run.deployment.done.clear();
                         then.files_digest = None;
                     }
                     [Effect::Deploy { target, .. }] => {
@@ -132,7 +132,7 @@ impl Ahead {
                         if target.step() == DeployStep::Output {
                             then.lost_output = None;
                         }
-                        then.run.deployed.insert(target.step());
+                        then.run.deployment.done.insert(target.step());
                     }
                     _ => break step,
                 },

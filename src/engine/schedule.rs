@@ -216,7 +216,7 @@ impl<'a, C: Clock, S: Store> Schedule<'a, C, S> {
     ) -> (bool, Vec<String>) {
         let mut state = self.state.borrow_mut();
         // Another certificate that works on the same order may need the slot.
-        let needs_none = only_cleans_up || snapshot.run.waits_for_an_order();
+        let needs_none = only_cleans_up || snapshot.run.order.waits_for_others();
         let order = snapshot.current_order().filter(|_| !needs_none);
         let since = order.map_or(now, |order| order.creation_timestamp);
         let groups = order.map(|order| needy(order, snapshot)).unwrap_or_default();

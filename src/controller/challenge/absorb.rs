@@ -80,7 +80,7 @@ fn run_after(
         attempt.begin_accept(now).accepted = Some(now);
         forget_failed_validation(attempt, seen);
         if is_first_accept {
-            run.note_first_accept();
+            run.order.note_first_accept();
         }
     } else if let Outcome::Failed(error) = outcome {
         if matches!(effect, Effect::Accept { .. }) {

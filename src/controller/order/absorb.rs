@@ -9,8 +9,8 @@ use super::replaces;
 use super::unreachable::end_of_stuck;
 use crate::controller::run::FINALIZE_TRIES;
 use crate::controller::{
-    Change, Effect, EffectError, IllegalOutcome, OrderSeen, OthersOrder, Outcome, Record, Run,
-    Snapshot, challenge,
+    Change, Effect, EffectError, IllegalOutcome, OrderRun, OrderSeen, OthersOrder, Outcome, Record,
+    Run, Snapshot, challenge,
 };
 use crate::resource::{
     Authorization, CauseKind, Challenge, FailedOrder, Order, OrderPhase, OrderState, OrderUrls,
@@ -37,24 +37,24 @@ pub fn absorb(
     };
     match (effect, outcome) {
         (Effect::CreateOrder { .. }, Outcome::HeldOrder(url)) => {
-            snapshot.run.note_answer(now);
-            snapshot.run.others_order = Some(OthersOrder::Held { url });
+            snapshot.run.order.note_answer(now);
+            snapshot.run.order.others = Some(OthersOrder::Held { url });
             Ok(Record::default())
         }
         // No CSR was sent for it.
         (Effect::CreateOrder { .. }, Outcome::Order(seen))
             if matches!(seen.state, OrderState::Processing | OrderState::Valid)
-                && snapshot.run.others_orders < OTHERS_ORDERS =>
+                && snapshot.run.order.finalized_by_others < OTHERS_ORDERS =>
         {
-            let run = &mut snapshot.run;
+            let run = &mut snapshot.run.order;
             run.note_answer(now);
-            run.others_orders += 1;
+            run.finalized_by_others += 1;
             let again = now.saturating_add(BEFORE_ANOTHER).unwrap_or(now);
-            run.others_order = Some(OthersOrder::Finalized { again });
+            run.others = Some(OthersOrder::Finalized { again });
             Ok(Record::default())
         }
         (Effect::ReadOrder { .. }, Outcome::Order(seen))
-            if is_finalized_by_another(&snapshot.run, &order, &seen.state) =>
+            if is_finalized_by_another(&snapshot.run.order, &order, &seen.state) =>
         {
             Ok(others(snapshot, &order, now))
         }
@@ -76,7 +76,9 @@ pub fn absorb(
             ))
         }
         (Effect::Download { .. }, Outcome::OtherKey(error)) => {
-            if snapshot.run.csr_is_taken || snapshot.run.others_orders >= OTHERS_ORDERS {
+            if snapshot.run.order.csr_is_taken
+                || snapshot.run.order.finalized_by_others >= OTHERS_ORDERS
+            {
                 return Ok(refusal(&mut snapshot.run, order, effect, &error, now));
             }
             Ok(others(snapshot, &order, now))
@@ -84,7 +86,7 @@ pub fn absorb(
         (Effect::CreateOrder { .. }, Outcome::Failed(error))
             if replaces::is_refused(&order, &error) =>
         {
-            snapshot.run.note_answer(now);
+            snapshot.run.order.note_answer(now);
             Ok(replaces::without(order, &error, now))
         }
         (_, Outcome::Failed(error)) => Ok(refusal(&mut snapshot.run, order, effect, &error, now)),
@@ -100,11 +102,11 @@ fn order_seen(
     mut seen: OrderSeen,
     now: Timestamp,
 ) -> Record {
-    if let Some(expired) = expired_before(&snapshot.run, effect, &order, &seen, now) {
-        snapshot.run.note_replaced_order();
+    if let Some(expired) = expired_before(&snapshot.run.order, effect, &order, &seen, now) {
+        snapshot.run.order.note_replaced();
         return Record::of(Change::Order(Box::new(expired)));
     }
-    run_after_read(&mut snapshot.run, effect, &seen, now);
+    run_after_read(&mut snapshot.run.order, effect, &seen, now);
     if ran_out(snapshot, effect, &order, &seen, now) {
         seen.state = OrderState::Expired;
         end_challenges(&mut order);
@@ -113,7 +115,7 @@ fn order_seen(
     let (before, retry_after) = (order.phase.clone(), seen.retry_after);
     follow(&mut order, seen, effect);
     if !matches!(effect, Effect::CreateOrder { .. }) {
-        snapshot.run.note_look((&before, &order.phase), retry_after, now);
+        snapshot.run.order.note_look((&before, &order.phase), retry_after, now);
     }
     if let Some(ended) = end_of_stuck(snapshot, &order, now) {
         order = ended;
@@ -126,26 +128,26 @@ fn order_seen(
 }
 
 /// Whether an order that was ready has got a CSR, although this run made it and has not sent one.
-fn is_finalized_by_another(run: &Run, order: &Order, state: &OrderState) -> bool {
+fn is_finalized_by_another(run: &OrderRun, order: &Order, state: &OrderState) -> bool {
     matches!(order.phase, OrderPhase::Finalizing(_))
         && matches!(state, OrderState::Processing | OrderState::Valid)
-        && run.ordered
+        && run.was_requested
         && run.finalize_tries == 0
-        && run.others_orders < OTHERS_ORDERS
+        && run.finalized_by_others < OTHERS_ORDERS
 }
 
 /// Gives up an order that another certificate has finalized.
 fn others(snapshot: &mut Snapshot, order: &Order, now: Timestamp) -> Record {
-    snapshot.run.note_others_order();
+    snapshot.run.order.note_finalized_by_others();
     let why = "the CA had given the same order to another certificate";
     Record::of(Change::Order(Box::new(given_up(order, why, now))))
 }
 
 /// Applies the order, as the CA shows it, to this run.
-fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
-    run.order_was_seen |= !seen.state.is_failure();
+fn run_after_read(run: &mut OrderRun, effect: &Effect, seen: &OrderSeen, now: Timestamp) {
+    run.was_seen |= !seen.state.is_failure();
     if matches!(effect, Effect::ReadOrder { .. }) {
-        run.order_is_known = true;
+        run.is_known = true;
         return;
     }
     run.note_answer(now);
@@ -153,9 +155,9 @@ fn run_after_read(run: &mut Run, effect: &Effect, seen: &OrderSeen, now: Timesta
         run.finalize_tries += 1;
         run.csr_is_taken = true;
     } else {
-        run.ordered = true;
+        run.was_requested = true;
         // Another certificate may have finalized it before this one could take it.
-        run.order_is_known = seen.state != OrderState::Ready;
+        run.is_known = seen.state != OrderState::Ready;
         run.csr_is_taken = false;
     }
 }
@@ -166,21 +168,21 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
     let mut is_over = error.kind() == CauseKind::Transient;
     let outlasts_the_run = is_over && error.outlasts_a_run();
     if matches!(effect, Effect::Finalize { .. }) {
-        run.finalize_tries += 1;
-        run.finalize_refusal = Some(error.clone());
-        run.order_is_known = false;
-        run.note_vain_look(error.retry_after, now);
+        run.order.finalize_tries += 1;
+        run.order.finalize_refusal = Some(error.clone());
+        run.order.is_known = false;
+        run.order.note_vain_look(error.retry_after, now);
         // An unreachable CA has refused nothing: the next run continues the order.
-        is_over &= run.finalize_tries >= FINALIZE_TRIES || outlasts_the_run;
+        is_over &= run.order.finalize_tries >= FINALIZE_TRIES || outlasts_the_run;
     } else if matches!(effect, Effect::Download { .. }) {
         // A CA may need a moment between "valid" and serving the certificate.
-        run.note_vain_look(error.retry_after, now);
+        run.order.note_vain_look(error.retry_after, now);
         is_over |= error.kind() == CauseKind::Gone;
-        is_over &= run.poll.looks >= DOWNLOAD_TRIES || outlasts_the_run;
+        is_over &= run.order.poll.looks >= DOWNLOAD_TRIES || outlasts_the_run;
     } else if matches!(effect, Effect::CreateOrder { .. }) {
-        run.ordered = true;
+        run.order.was_requested = true;
     } else {
-        run.order_is_known = true;
+        run.order.is_known = true;
     }
     if is_over {
         run.error = Some((effect.doing(), error.clone()));
@@ -190,7 +192,7 @@ fn run_after_refusal(run: &mut Run, effect: &Effect, error: &EffectError, now: T
 /// The end of an order of an earlier run that the CA still shows, although its time is over: what is
 /// sent to it would be refused.
 fn expired_before(
-    run: &Run,
+    run: &OrderRun,
     effect: &Effect,
     order: &Order,
     seen: &OrderSeen,
@@ -209,7 +211,7 @@ fn expired_before(
     let is_read = matches!(effect, Effect::ReadOrder { .. });
     let expired = seen.expires.or(order.expires).filter(|expires| *expires <= now)?;
     let why = format!("it expired at {}", rfc3339(expired));
-    (is_read && is_open && !run.ordered).then(|| given_up(order, &why, now))
+    (is_read && is_open && !run.was_requested).then(|| given_up(order, &why, now))
 }
 
 /// Whether an order is invalid because it expired before this run read it, without any "accept":
@@ -221,14 +223,14 @@ fn ran_out(
     seen: &OrderSeen,
     now: Timestamp,
 ) -> bool {
-    let run = &snapshot.run;
+    let run = &snapshot.run.order;
     let is_accepted = |c: &Challenge| matches!(c.phase(), Some(Phase::Accepting | Phase::Accepted));
     matches!(effect, Effect::ReadOrder { .. })
         && order.phase.is_being_authorized()
         && !order.challenges.iter().any(is_accepted)
         && seen.state == OrderState::Invalid
-        && !run.ordered
-        && !run.order_was_seen
+        && !run.was_requested
+        && !run.was_seen
         && seen.expires.or(order.expires).is_some_and(|expires| expires <= now)
 }
 

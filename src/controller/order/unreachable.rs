@@ -22,7 +22,7 @@ pub(in crate::controller) fn replaced_if_unreachable(
         .find_map(|change| if let Change::Order(order) = change { Some(&**order) } else { None });
     let Some(order) = changed.or_else(|| snapshot.current_order()) else { return record };
     let Some(since) = backoff::since(snapshot, &failure, now) else { return record };
-    if snapshot.run.ordered || !order.phase.is_open() {
+    if snapshot.run.order.was_requested || !order.phase.is_open() {
         return record;
     }
     let expired = order.expires.filter(|expires| *expires <= now && !has_csr(order));
@@ -36,7 +36,7 @@ pub(in crate::controller) fn replaced_if_unreachable(
     };
     let order = given_up(order, &why, now);
     snapshot.run.error = None;
-    snapshot.run.note_replaced_order();
+    snapshot.run.order.note_replaced();
     Record { changes: vec![Change::Order(Box::new(order))], events: record.events }
 }
 
@@ -52,7 +52,9 @@ pub(super) fn end_of_stuck(
     now: Timestamp,
 ) -> Option<Order> {
     let why = order.stuck()?;
-    if snapshot.run.ordered || order.creation_timestamp.duration_until(now) < backoff::LASTING {
+    if snapshot.run.order.was_requested
+        || order.creation_timestamp.duration_until(now) < backoff::LASTING
+    {
         return None;
     }
     if order.is_replacement {
@@ -61,6 +63,6 @@ pub(super) fn end_of_stuck(
         fail(&mut order, Failure::new(FailureClass::Ca, Doing::ReadOrder, cause));
         return Some(order);
     }
-    snapshot.run.note_replaced_order();
+    snapshot.run.order.note_replaced();
     Some(given_up(order, why, now))
 }

@@ -18,7 +18,7 @@ use crate::resource::{
 fn with(next_step: AccountStep, is_fresh: bool) -> Snapshot {
     let mut snapshot = ready_to_order();
     snapshot.account = Some(Account { next_step, ..account() });
-    snapshot.run.account_is_fresh = is_fresh;
+    snapshot.run.account.is_fresh = is_fresh;
     snapshot
 }
 
@@ -146,7 +146,7 @@ fn an_order_that_replaces_another_needs_a_listener_and_an_account_too() {
 /// The CA has forgotten the account, and this run learned that with its order.
 fn bereft() -> Snapshot {
     let mut snapshot = ordered("creating", OrderState::Unknown);
-    snapshot.run.account_is_lost = true;
+    snapshot.run.account.is_lost = true;
     let order = snapshot.order.take().unwrap();
     snapshot.order = Some(crate::controller::order::given_up(&order, "lost", now()));
     snapshot
@@ -164,8 +164,8 @@ fn a_forgotten_account_is_looked_up_with_the_same_key() {
     assert_eq!(controller::decide(&elsewhere, now()), Step::Settled);
     // It is registered again: a later loss does not set this.
     let mut back = bereft();
-    back.run.note_account();
-    assert_eq!((back.run.account_is_lost, back.run.account_is_back), (false, true));
+    back.run.account.note_known();
+    assert_eq!((back.run.account.is_lost, back.run.account.is_back), (false, true));
     assert_eq!(controller::decide(&back, now()), Step::Settled);
 }
 
@@ -197,7 +197,7 @@ fn a_deactivation_is_written_down_then_done_and_a_lost_answer_counts_as_done() {
     ];
     for (outcome, is_second, expected) in cases {
         let mut snapshot = snapshot.clone();
-        snapshot.run.may_be_deactivated = is_second;
+        snapshot.run.account.may_be_deactivated = is_second;
         let record = absorb(&mut snapshot, &deactivate(), outcome, now()).unwrap();
         let mut written = record.changes.iter().map(|change| match change {
             Change::Account(account) => account.next_step,

@@ -207,13 +207,13 @@ fn what_fails_before_accept_is_tried_less_and_less_often() {
 fn only_the_first_accept_makes_the_verdict_come_soon() {
     for (accepts, looks) in [(None, 0), (Some(Accepts { count: 1, last: now() }), 7)] {
         let mut snapshot = solving(&[Phase::Accepting]);
-        snapshot.run.poll.looks = 7;
+        snapshot.run.order.poll.looks = 7;
         let challenge = &mut snapshot.order.as_mut().unwrap().challenges[0];
         challenge.pending_mut().unwrap().accepts = accepts;
         let state = AuthorizationState::Processing;
         let seen = ChallengeSeen { state, problem: None };
         absorb(&mut snapshot, &accept(0), Outcome::Accepted(seen), now()).unwrap();
-        assert_eq!(snapshot.run.poll.looks, looks, "{accepts:?}");
+        assert_eq!(snapshot.run.order.poll.looks, looks, "{accepts:?}");
     }
 }
 

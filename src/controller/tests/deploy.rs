@@ -73,7 +73,7 @@ fn the_steps_go_one_after_another_and_the_reload_is_left_to_the_run() {
 #[test]
 fn hooks_that_are_left_to_another_run_stay_owed_and_are_no_failure() {
     let mut snapshot = deployed_nowhere();
-    snapshot.run.leaves_hooks = true;
+    snapshot.run.deployment.leaves_hooks = true;
     assert!(matches!(deploy::decide(&snapshot, now()), Step::Act(_)), "the output is written");
     done(&mut snapshot, DeployStep::Output, "live");
     for step in [DeployStep::Hook, DeployStep::Reload] {
@@ -106,14 +106,14 @@ fn a_step_that_fails_is_tried_by_the_next_run_and_then_ever_later() {
         if wait > 0 {
             let early = next - minutes(1);
             assert_eq!(deploy::decide(&snapshot, early), Step::Settled);
-            snapshot.run.deploy_now = true;
+            snapshot.run.deployment.at_once = true;
             assert!(matches!(deploy::decide(&snapshot, early), Step::Act(_)), "requested by hand");
-            snapshot.run.deploy_now = false;
+            snapshot.run.deployment.at_once = false;
         }
         assert!(matches!(deploy::decide(&snapshot, next), Step::Act(_)));
-        snapshot.run.not_deployed.insert(DeployStep::Output);
+        snapshot.run.deployment.failed.insert(DeployStep::Output);
         assert_eq!(deploy::decide(&snapshot, next), Step::Settled, "once a run");
-        snapshot.run.not_deployed.clear();
+        snapshot.run.deployment.failed.clear();
         at = next;
     }
     let failure = deploy::failure(&snapshot).unwrap();
@@ -133,8 +133,8 @@ fn a_step_that_fails_when_it_is_repeated_is_owed_with_those_after_it_until_it_su
         for step in all {
             done(&mut snapshot, step, "live");
         }
-        snapshot.run.deploy_again = true;
-        snapshot.run.deployed.extend(&all[..number]);
+        snapshot.run.deployment.again = true;
+        snapshot.run.deployment.done.extend(&all[..number]);
         owed_again(&mut snapshot);
         failed(&mut snapshot, failing, now());
         snapshot.run = Run::default();
@@ -179,7 +179,7 @@ fn what_is_missing_on_this_machine_is_looked_for_by_every_run() {
         let record = deploy::absorb(&mut snapshot, step, outcome, at).unwrap();
         assert_eq!(record.events[0].message, "there is no hook x", "not as of the output");
         snapshot.record = written_record(&record).clone();
-        snapshot.run.not_deployed.clear();
+        snapshot.run.deployment.failed.clear();
         assert!(matches!(deploy::decide(&snapshot, at), Step::Act(_)));
         assert_eq!(deploy::tries(&snapshot), (Some(at), None), "no wait");
     }
@@ -240,7 +240,7 @@ fn a_try_by_hand_that_fails_does_not_put_off_the_next_one() {
     let next = |snapshot: &Snapshot| deploy::next_try(&snapshot.record.deployments[0]);
     let before = next(&snapshot);
     assert_eq!(before, Some(from_now(minutes(6))));
-    snapshot.run.deploy_now = true;
+    snapshot.run.deployment.at_once = true;
     failed(&mut snapshot, DeployStep::Output, from_now(minutes(5)));
     assert_eq!(next(&snapshot), before);
     failed(&mut snapshot, DeployStep::Output, from_now(minutes(6)));

@@ -125,7 +125,7 @@ pub(super) fn ready_to_order() -> Snapshot {
 pub(super) fn ordered(phase: &str, state: OrderState) -> Snapshot {
     let mut snapshot = ready_to_order();
     let order = Order { phase: in_phase(phase), state, ..order(&snapshot) };
-    snapshot.run.order_is_known = order.url().is_some();
+    snapshot.run.order.is_known = order.url().is_some();
     snapshot.order_count = 1;
     snapshot.order = Some(order);
     snapshot

@@ -8,8 +8,8 @@ use super::fixture::{
     solving, unread_authorization, written_order,
 };
 use crate::controller::{
-    Awaited, ChallengeSeen, Change, Effect, OrderSeen, Outcome, Poll, Run, Snapshot, Step, Wake,
-    absorb, next_step, order as controller,
+    Awaited, ChallengeSeen, Change, Effect, OrderRun, OrderSeen, Outcome, Poll, Run, Snapshot,
+    Step, Wake, absorb, next_step, order as controller,
 };
 use crate::resource::{
     AuthorizationState, Cause, CauseKind, Challenge, ChallengeState, FailureClass, GoDuration,
@@ -48,7 +48,7 @@ fn each_phase_has_its_effect() {
         assert_eq!(acts(&snapshot), expected);
         // One of an earlier run is read first.
         let mut resumed = snapshot;
-        resumed.run.order_is_known = false;
+        resumed.run.order.is_known = false;
         let is_new = resumed.order.as_ref().unwrap().phase.word() == "creating";
         let first = if is_new { create_order() } else { read_order() };
         assert_eq!(acts(&resumed), [first]);
@@ -81,7 +81,7 @@ fn a_new_order_says_what_it_is_for() {
     assert_eq!(made.spec.directory_url, SERVER);
     assert!(matches!(&record.changes[1], Change::Certificate(r)
         if r.status.order_ref.as_deref() == Some("web-1-3")));
-    snapshot.run.ordered = true;
+    snapshot.run.order.was_requested = true;
     assert_eq!(failed_with(&snapshot).0, FailureClass::Ca, "one newOrder in a run");
 }
 
@@ -119,7 +119,7 @@ fn an_order_that_was_refused_because_a_run_was_cut_off_is_replaced_once() {
     for url in left {
         snapshot.run.attempt_mut(&url).is_cut_off = true;
     }
-    snapshot.run.order_was_seen = true;
+    snapshot.run.order.was_seen = true;
 
     let mut webroot = snapshot.clone();
     webroot.settings.http01_webroot = Some("/srv/www".to_owned());
@@ -193,7 +193,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
 
     // A slow CA is asked as soon as another, and then at its own pace.
     let mut slow = snapshot.clone();
-    slow.run.answer_time = millis(300);
+    slow.run.order.answer_time = millis(300);
     assert_eq!(until(&slow), until(&snapshot));
     let pauses = |snapshot: &mut Snapshot| {
         let mut pauses = Vec::new();
@@ -212,7 +212,7 @@ fn the_order_is_looked_at_after_the_last_hit_and_then_less_and_less_often() {
 /// What it has reached before in this run is no progress.
 #[test]
 fn an_order_that_goes_back_and_forth_is_looked_at_less_and_less_often() {
-    let mut run = Run { finalize_tries: 1, ..Run::default() };
+    let mut run = OrderRun { finalize_tries: 1, ..OrderRun::default() };
     let (ready, processing) = (in_phase("finalizing"), in_phase("awaiting"));
     let mut step = |from, to| {
         run.note_look((from, to), None, now());
@@ -229,7 +229,7 @@ fn authorizations_are_read_beside_an_order_that_stays_pending() {
     let mut snapshot = solving(&[Phase::Accepted, Phase::Final, Phase::Accepted]);
     let mut read = Vec::new();
     for looks in 0..=16 {
-        snapshot.run.poll = Poll { looks, ..Poll::default() };
+        snapshot.run.order.poll = Poll { looks, ..Poll::default() };
         let effects = acts(&snapshot);
         assert_eq!(effects[0], read_order());
         let beside = effects[1..].iter().map(|effect| match effect {
@@ -392,7 +392,7 @@ fn the_csr_is_posted_three_times_and_the_last_refusal_is_told() {
         assert_eq!(controller::decide(&snapshot, later), Step::Act(vec![finalize()]));
         let outcome = Outcome::Failed(refusal.clone());
         absorb(&mut snapshot, &finalize(), outcome.clone(), now()).unwrap();
-        snapshot.run.order_is_known = true;
+        snapshot.run.order.is_known = true;
     }
     let (class, message) = failed_with(&snapshot);
     assert_eq!(class, FailureClass::Ca);

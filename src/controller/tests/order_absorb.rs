@@ -138,9 +138,9 @@ fn a_certificate_makes_the_order_complete() {
 fn an_order_that_another_certificate_finalized_is_replaced_uncounted() {
     let outcome = || Outcome::OtherKey(error(CauseKind::Unusable));
     let mut snapshot = ordered("downloading", OrderState::Valid);
-    snapshot.run.ordered = true;
+    snapshot.run.order.was_requested = true;
     let mut ours = snapshot.clone();
-    ours.run.csr_is_taken = true;
+    ours.run.order.csr_is_taken = true;
     let record = absorb(&mut ours, &download(), outcome(), now()).unwrap();
     let order = written_order(&record);
     assert_eq!((order.phase.word(), &order.state), ("failed", &OrderState::Errored));
@@ -160,7 +160,7 @@ fn an_order_that_another_certificate_works_on_is_waited_for_and_not_stored() {
     let outcome = Outcome::HeldOrder(url.clone());
     let record = absorb(&mut snapshot, &create_order(), outcome, now()).unwrap();
     assert_eq!(record, Record::default());
-    assert_eq!(snapshot.run.others_order, Some(OthersOrder::Held { url }));
+    assert_eq!(snapshot.run.order.others, Some(OthersOrder::Held { url }));
     let Step::Wait { until: None, what: Awaited::OthersOrder, .. } =
         controller::decide(&snapshot, now())
     else {
@@ -168,9 +168,9 @@ fn an_order_that_another_certificate_works_on_is_waited_for_and_not_stored() {
     };
     // An order of an earlier run, which another certificate has taken over, is not read either.
     let mut resumed = ordered("finalizing", OrderState::Ready);
-    resumed.run.others_order.clone_from(&snapshot.run.others_order);
+    resumed.run.order.others.clone_from(&snapshot.run.order.others);
     assert!(matches!(controller::decide(&resumed, now()), Step::Wait { .. }));
-    snapshot.run.others_order = None;
+    snapshot.run.order.others = None;
     assert_eq!(controller::decide(&snapshot, now()), Step::Act(vec![create_order()]));
 }
 
@@ -359,7 +359,7 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         [create_order(), read_order(), read_authorization(0), accept(0), finalize(), download()]
     {
         let mut snapshot = solving(&[Phase::Accepting]);
-        snapshot.run.ordered = true;
+        snapshot.run.order.was_requested = true;
         let outcome = Outcome::Failed(lost.clone());
         let record = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         let order = written_order(&record).clone();
@@ -372,14 +372,14 @@ fn an_order_goes_with_the_account_that_the_ca_has_forgotten_once_in_a_run() {
         let gone = ("failed", &OrderState::Expired, Some(now()), Phase::Final);
         assert_eq!(found, gone, "{effect:?}");
         assert_eq!(record.events[0].reason, Reason::ErrVerifyACMEAccount);
-        assert!(snapshot.run.account_is_lost && !snapshot.run.ordered, "{effect:?}");
+        assert!(snapshot.run.account.is_lost && !snapshot.run.order.was_requested, "{effect:?}");
         // The other effects of the order get the same error, and add nothing.
         snapshot.order = Some(order);
         let again = absorb(&mut snapshot, &effect, outcome.clone(), now()).unwrap();
         assert_eq!(again, Record::default(), "{effect:?}");
         // The account is registered, and lost again.
         let mut snapshot = Snapshot { run: snapshot.run, ..solving(&[Phase::Accepting]) };
-        snapshot.run.note_account();
+        snapshot.run.account.note_known();
         let record = absorb(&mut snapshot, &effect, outcome, now()).unwrap();
         snapshot.order = Some(written_order(&record).clone());
         let Step::Fail(failure) = controller::decide(&snapshot, now()) else {

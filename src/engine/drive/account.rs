@@ -44,10 +44,10 @@ impl<P: Ports> Drive<'_, P> {
             return Ok(None);
         }
         if self.shared.accounts.renewed.borrow().contains(&id) {
-            self.session.snapshot.run.note_account();
+            self.session.snapshot.run.account.note_known();
         }
         if !needs_the_account(&self.next(pass, self.engine.ports.clock().now()).1) {
-            self.session.snapshot.run.note_account();
+            self.session.snapshot.run.account.note_known();
             return Ok(None);
         }
         let wait = self.engine.options.lock_timeout;
@@ -56,7 +56,7 @@ impl<P: Ports> Drive<'_, P> {
         let account = self.session.snapshot.account.as_ref();
         let before = account.and_then(|account| account.url.clone());
         let is_second = account.is_some_and(|account| account.next_step == AccountStep::Deactivate);
-        self.session.snapshot.run.may_be_deactivated = is_second;
+        self.session.snapshot.run.account.may_be_deactivated = is_second;
         Ok(Some(AccountTurn { _gate: gate, _lease: lease, before, was_lost: false }))
     }
 
@@ -64,7 +64,7 @@ impl<P: Ports> Drive<'_, P> {
     pub(super) fn look_at_the_account(&self, turn: &mut AccountTurn<LeaseOf<P::Store>>) {
         let snapshot = &self.session.snapshot;
         let has_url = snapshot.account.as_ref().is_some_and(|account| account.url.is_some());
-        turn.was_lost |= account::is_lost(snapshot) || (snapshot.run.account_is_lost && !has_url);
+        turn.was_lost |= account::is_lost(snapshot) || (snapshot.run.account.is_lost && !has_url);
     }
 
     /// Releases the account.
@@ -74,7 +74,7 @@ impl<P: Ports> Drive<'_, P> {
         step: &Step,
     ) {
         if !matches!(step, Step::Wait { .. } | Step::Defer { .. } | Step::Fail(_)) {
-            self.session.snapshot.run.note_account();
+            self.session.snapshot.run.account.note_known();
         }
         let error = self.session.snapshot.run.error.clone();
         if let Some(error) = error.filter(|(_, error)| error.kind() == CauseKind::Transient) {

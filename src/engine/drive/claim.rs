@@ -29,7 +29,7 @@ impl<P: Ports> Drive<'_, P> {
             return Ok(());
         };
         if !self.try_to_claim(&url).await? {
-            self.session.snapshot.run.others_order = Some(OthersOrder::Held { url });
+            self.session.snapshot.run.order.others = Some(OthersOrder::Held { url });
         }
         Ok(())
     }
@@ -49,7 +49,7 @@ impl<P: Ports> Drive<'_, P> {
     /// The wait for another certificate's order is over.
     pub(super) fn end_the_wait(&mut self, claim: Claim<LeaseOf<P::Store>>) {
         self.claims = vec![claim];
-        self.session.snapshot.run.others_order = None;
+        self.session.snapshot.run.order.others = None;
     }
 
     /// Gives the orders up that are done.

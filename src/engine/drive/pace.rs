@@ -15,14 +15,14 @@ use crate::store::Records;
 impl<P: Ports> Drive<'_, P> {
     /// Tells the controllers whether an order may be asked for now, and stores what the CA refused.
     pub(super) async fn keep_pace(&mut self, has_account: bool) -> Result<(), StoreError> {
-        if let Some((refusal, failure)) = self.session.snapshot.run.refusal.take() {
+        if let Some((refusal, failure)) = self.session.snapshot.run.order.refusal.take() {
             self.add_refusal(refusal, failure, has_account).await?;
         }
         let (name, now) = (self.session.name.clone(), self.engine.ports.clock().now());
         let run = &self.session.snapshot.run;
-        if run.waits_for_an_order() || !limit::asks(&self.session.snapshot, now) {
+        if run.order.waits_for_others() || !limit::asks(&self.session.snapshot, now) {
             self.shared.paces.release(&name);
-            self.session.snapshot.run.hold = None;
+            self.session.snapshot.run.order.hold = None;
             return Ok(());
         }
         // The answer may be an order.
@@ -53,7 +53,7 @@ impl<P: Ports> Drive<'_, P> {
             }
             hold => hold,
         };
-        self.session.snapshot.run.hold = hold;
+        self.session.snapshot.run.order.hold = hold;
         Ok(())
     }
 

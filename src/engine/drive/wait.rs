@@ -67,7 +67,7 @@ impl<P: Ports> Drive<'_, P> {
                 None => std::future::pending().await,
             }
         };
-        let others_order = self.session.snapshot.run.others_order.as_ref();
+        let others_order = self.session.snapshot.run.order.others.as_ref();
         let claim = claim_when_free(clock, self.engine.ports.store(), others_order);
         let effects = &mut self.effects;
         let outcome = async {

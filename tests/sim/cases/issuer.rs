@@ -162,10 +162,10 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         if !is_known && input["registered"].is_null() {
             account.next_step = AccountStep::Register;
             account.url = None;
-            stage.snapshot.run.account_is_fresh = true;
+            stage.snapshot.run.account.is_fresh = true;
         }
     }
-    stage.snapshot.run.ordered = false;
+    stage.snapshot.run.order.was_requested = false;
     let contacts = account::contacts(&stage.snapshot.issuer);
     let is_update = |effect: &Effect| matches!(effect, Effect::UpdateContacts { .. });
     let asks = |effect: &Effect| {

@@ -214,8 +214,8 @@ pub(crate) fn issuing(mut snapshot: Snapshot) -> Stage {
     status.set_condition(issuing_condition());
     snapshot.run.prepared = true;
     snapshot.run.prepared_to_solve = true;
-    snapshot.run.ordered = true;
-    snapshot.run.order_is_known = true;
+    snapshot.run.order.was_requested = true;
+    snapshot.run.order.is_known = true;
     Stage { snapshot, now: noon(), done: Vec::new(), events: Vec::new() }
 }
 
