@@ -104,12 +104,12 @@ fn next(snapshot: &Snapshot) -> Step {
     if is_lost(snapshot) {
         return record(to_be_found(account));
     }
-    let contacts = contacts(&snapshot.issuer);
+    let contacts = contacts(snapshot.issuer());
     match (account.next_step, &account.url) {
         (AccountStep::Deactivate, _) => {
             let cause = Cause::UnfinishedDeactivation {
                 directory_url: account.identity.directory_url.clone(),
-                issuer: snapshot.issuer.metadata.name.clone(),
+                issuer: snapshot.issuer().metadata.name.clone(),
             };
             Step::Fail(Failure::of(Doing::Nothing, cause))
         }
@@ -248,7 +248,7 @@ pub fn absorb(
         (Outcome::AccountKey { pem, public_key, fresh }, None) => {
             snapshot.run.account.is_fresh = fresh;
             let account = Account {
-                identity: AccountIdentity::of(&snapshot.issuer),
+                identity: AccountIdentity::of(snapshot.issuer()),
                 next_step: AccountStep::Register,
                 public_key,
                 url: None,
@@ -313,7 +313,7 @@ fn new_thumbprint(snapshot: &Snapshot) -> String {
     if !snapshot.settings.http01_stateless {
         return String::new();
     }
-    let Issuer { kind, metadata, .. } = &snapshot.issuer;
+    let Issuer { kind, metadata, .. } = &**snapshot.issuer();
     format!(
         ". {kind} {} has certctl/http01: stateless: its servers need the thumbprint of this account's \
          key",

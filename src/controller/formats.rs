@@ -176,7 +176,7 @@ pub fn wanted_keystores(snapshot: &Snapshot) -> BTreeMap<&'static str, String> {
 
 /// The content of ca.crt, when `certctl/ca-crt` requests it and the issuer has one.
 fn wanted_authorities(snapshot: &Snapshot) -> Option<&str> {
-    snapshot.issuer.acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
+    snapshot.issuer().acme.ca_bundle.as_deref().filter(|_| snapshot.settings.ca_crt_from_bundle)
 }
 
 /// What a Secret of this Certificate holds beside key and chain.

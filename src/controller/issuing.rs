@@ -122,7 +122,7 @@ fn published_record(
     let revision = snapshot.next_revision();
     let mut issued_snapshot = snapshot.clone();
     let record = &mut issued_snapshot.record;
-    record.directory_urls.insert(revision, snapshot.issuer.acme.server.clone());
+    record.directory_urls.insert(revision, snapshot.issuer().acme.server.clone());
     while record.directory_urls.len() > 16 {
         record.directory_urls.pop_first();
     }

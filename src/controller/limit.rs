@@ -95,7 +95,7 @@ pub(super) fn is_requested(snapshot: &Snapshot, replaces: Option<&str>, now: Tim
 /// Whether the order renews the live certificate: this CA issued it, for the same names.
 pub(super) fn renews(snapshot: &Snapshot, names: &[String]) -> bool {
     let issued_by = snapshot.record.issued_by();
-    let live = snapshot.live_leaf().filter(|_| issued_by == Some(&snapshot.issuer.acme.server));
+    let live = snapshot.live_leaf().filter(|_| issued_by == Some(&snapshot.issuer().acme.server));
     live.filter(|leaf| !leaf.is_temporary()).is_some_and(|leaf| {
         let addresses = leaf.ip_addresses.iter().map(ToString::to_string);
         let mut live: Vec<_> = leaf.dns_names.iter().cloned().chain(addresses).collect();

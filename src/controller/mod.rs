@@ -10,6 +10,7 @@ pub mod alert;
 pub mod backoff;
 pub mod challenge;
 pub mod deploy;
+pub mod fallback;
 pub mod formats;
 pub mod idle;
 pub mod issuing;

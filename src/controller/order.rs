@@ -121,7 +121,7 @@ pub fn decide(snapshot: &Snapshot, now: Timestamp) -> Step {
         }
         OrderPhase::Downloading { certificate_url, .. } => {
             look(snapshot.run.order.poll.not_before, now, Wake::Time, || {
-                vec![download(order, request, certificate_url, &snapshot.issuer)]
+                vec![download(order, request, certificate_url, snapshot.issuer())]
             })
         }
         OrderPhase::Issued { .. } => Step::Settled,
@@ -143,7 +143,7 @@ fn others_order(snapshot: &Snapshot, now: Timestamp) -> Option<Step> {
 /// Why an order does not serve the next request any more.
 fn why_stale(snapshot: &Snapshot, order: &Order) -> &'static str {
     let request = snapshot.next_request.as_ref().map(|request| &request.spec.request);
-    let acme = &snapshot.issuer.acme;
+    let acme = &snapshot.issuer().acme;
     if request.is_none_or(|request| *request != order.spec.request) {
         "replaced by a newer request"
     } else if order.spec.directory_url != acme.server {
@@ -175,10 +175,10 @@ fn new_order(snapshot: &Snapshot, now: Timestamp) -> Step {
             revision: request.revision,
             request: request.spec.request.clone(),
             issuer_ref: request.spec.issuer_ref.clone(),
-            directory_url: snapshot.issuer.acme.server.clone(),
+            directory_url: snapshot.issuer().acme.server.clone(),
             account_url: account.url.clone().unwrap_or_default(),
             identifiers: identifiers(&snapshot.certificate.spec),
-            profile: snapshot.issuer.acme.profile.clone(),
+            profile: snapshot.issuer().acme.profile.clone(),
             not_after: requested_end(snapshot, now),
         }),
         phase: OrderPhase::Creating,
@@ -224,7 +224,7 @@ pub fn identifiers(spec: &CertificateSpec) -> Vec<Identifier> {
 }
 
 fn requested_end(snapshot: &Snapshot, now: Timestamp) -> Option<Timestamp> {
-    if !snapshot.issuer.acme.enable_duration_feature {
+    if !snapshot.issuer().acme.enable_duration_feature {
         return None;
     }
     now.checked_add(snapshot.certificate.spec.duration?.0).ok()
@@ -246,7 +246,7 @@ fn solved_otherwise(snapshot: &Snapshot, order: &Order) -> Option<Identifier> {
     if snapshot.run.order.was_requested || !matches!(order.phase, OrderPhase::Solving(_)) {
         return None;
     }
-    let (issuer, certificate) = (&snapshot.issuer, &snapshot.certificate);
+    let (issuer, certificate) = (snapshot.issuer(), &snapshot.certificate);
     let differs = |challenge: &&Challenge| {
         let undecided = challenge.phase().is_some_and(|phase| !phase.is_accepted());
         let spec = &challenge.spec;

@@ -206,13 +206,13 @@ fn issuer_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Vi
 
 fn directory_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
     let issued_by = s.record.issued_by()?;
-    (issued_by != &s.issuer.acme.server).then(|| {
+    (issued_by != &s.issuer().acme.server).then(|| {
         violation(
             Reason::IncorrectIssuer,
             format!(
                 "Issuing certificate as Secret was previously issued by the ACME server \
                  \"{issued_by}\", and the issuer now names \"{}\"",
-                s.issuer.acme.server
+                s.issuer().acme.server
             ),
         )
     })
@@ -220,7 +220,7 @@ fn directory_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option
 
 /// Not from cert-manager, which applies another profile with the next renewal.
 fn profile_is_not_the_one_that_issued(s: &Snapshot, _now: Timestamp) -> Option<Violation> {
-    let (issued_by, wanted) = (s.issued_profile.as_ref()?, &s.issuer.acme.profile);
+    let (issued_by, wanted) = (s.issued_profile.as_ref()?, &s.issuer().acme.profile);
     (issued_by != wanted).then(|| {
         let message = format!(
             "Issuing certificate as Secret was previously issued with the ACME profile \
@@ -392,7 +392,7 @@ pub fn key_mismatches(spec: &CertificateSpec, key: &KeyFacts) -> Vec<&'static st
 pub fn request_differences(s: &Snapshot, request: &CertificateRequest) -> Vec<&'static str> {
     let (wanted, requested) = (&s.certificate.spec, &request.certificate_spec);
     let mut fields = request_mismatches(wanted, requested);
-    if !s.issuer.acme.enable_duration_feature {
+    if !s.issuer().acme.enable_duration_feature {
         fields.retain(|field| *field != "spec.duration");
     } else if wanted.duration.is_some() && requested.duration.is_none() {
         fields.push("spec.duration");

@@ -103,7 +103,7 @@ struct Suggestion {
 /// time, unless a clock that was ahead told it.
 fn suggestion(snapshot: &Snapshot, leaf: &LeafFacts, now: Timestamp) -> Option<Suggestion> {
     let known = snapshot.record.renewal_information(leaf)?;
-    if !snapshot.issuer.acme.asks_when_to_renew() {
+    if !snapshot.issuer().acme.asks_when_to_renew() {
         return None;
     }
     let window = known.suggested_window.as_ref()?;

@@ -17,6 +17,8 @@
 //! Up to a quarter more, derived from the certificate's identifier, spreads the questions; the
 //! instant is derived from it too, so that hosts that share a certificate choose the same.
 
+use std::sync::Arc;
+
 use aws_lc_rs::digest;
 use jiff::{SignedDuration, Timestamp};
 
@@ -26,7 +28,7 @@ use super::{
     readiness, revocation,
 };
 use crate::resource::{
-    CauseKind, LeafFacts, NoWindow, Reason, RenewalInformation, SuggestedWindow, rfc3339,
+    CauseKind, Issuer, LeafFacts, NoWindow, Reason, RenewalInformation, SuggestedWindow, rfc3339,
 };
 
 /// Without a Retry-After, and after a failed question (RFC 9773 section 4.3).
@@ -42,6 +44,8 @@ pub struct Question {
     pub certificate_id: String,
     /// Since when it may be asked; the start of the certificate's validity for the first time.
     pub since: Timestamp,
+    /// The issuer whose CA is asked.
+    pub issuer: Arc<Issuer>,
 }
 
 impl Question {
@@ -73,12 +77,13 @@ pub(super) fn next_question(snapshot: &Snapshot, now: Timestamp) -> Option<Quest
         // Of a CA whose clock is ahead, a new certificate is not valid yet.
         Some(_) | None => leaf.not_before.min(now),
     };
-    is_wanted(snapshot).then_some(Question { certificate_id, since })
+    let issuer = Arc::clone(snapshot.issuer());
+    is_wanted(snapshot).then_some(Question { certificate_id, since, issuer })
 }
 
 /// Whether the manifests want the CA of the live certificate to be asked.
 fn is_wanted(snapshot: &Snapshot) -> bool {
-    let acme = &snapshot.issuer.acme;
+    let acme = &snapshot.issuer().acme;
     acme.asks_when_to_renew()
         && !snapshot.certificate.spec.never_renews()
         && snapshot.record.issued_by() == Some(&acme.server)

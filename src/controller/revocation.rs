@@ -107,7 +107,7 @@ pub fn requested(snapshot: &Snapshot, now: Timestamp) -> Result<Requested, Revoc
         return Err(RevocationError::Nothing { certificate });
     };
     let record = &snapshot.record;
-    let server = &snapshot.issuer.acme.server;
+    let server = &snapshot.issuer().acme.server;
     if let Some(then) = record.issued_by().filter(|then| *then != server) {
         let (now, then) = (server.clone(), then.clone());
         return Err(RevocationError::OtherCa { certificate, now, then });

@@ -133,7 +133,7 @@ pub fn chosen(
         left: left(snapshot),
         requested_at: now,
         generation: record.generation,
-        directory_url: snapshot.issuer.acme.server.clone(),
+        directory_url: snapshot.issuer().acme.server.clone(),
         done_at: None,
     }))
 }
@@ -265,7 +265,7 @@ pub(super) fn abandoned(record: &CertificateRecord, why: &str, now: Timestamp) -
 
 /// The rollback of the live pair, as long as nothing was edited since.
 pub fn in_force(snapshot: &Snapshot) -> Option<&Rollback> {
-    of_live(&snapshot.record, &snapshot.issuer, snapshot.live_leaf()?)
+    of_live(&snapshot.record, snapshot.issuer(), snapshot.live_leaf()?)
 }
 
 /// The same, without a snapshot.

@@ -1,20 +1,23 @@
 //! Everything known about one Certificate at one moment.
 
+use std::sync::Arc;
+
 use jiff::SignedDuration;
 
-use super::Run;
+use super::{Run, fallback};
 use crate::resource::{
     Account, BannedKeys, Cause, Certificate, CertificateRecord, CertificateRequest,
-    ConditionStatus, ConditionType, Issuer, KeyFacts, LeafFacts, Order, PublishedPair, Repair,
-    Settings, StoredPair,
+    ConditionStatus, ConditionType, Issuer, Issuers, KeyFacts, LeafFacts, Order, PublishedPair,
+    Repair, Settings, StoredPair,
 };
 
 /// The input of the controllers. Gathered by the engine, never by a controller.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     pub certificate: Certificate,
-    pub issuer: Issuer,
-    /// The Certificate's settings, with the Issuer's as defaults.
+    /// The issuers, of which one is asked at a time.
+    pub issuers: Issuers,
+    /// The Certificate's settings, with those of the first Issuer as defaults.
     pub settings: Settings,
     pub record: CertificateRecord,
     /// What is live; `None` when nothing was ever published.
@@ -58,6 +61,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The issuer whose CA is asked now.
+    pub fn issuer(&self) -> &Arc<Issuer> {
+        fallback::choose(&self.issuers, &self.record)
+    }
+
     /// Whether the Issuing condition is True.
     pub fn is_issuing(&self) -> bool {
         self.record
@@ -73,7 +81,7 @@ impl Snapshot {
 
     /// There is no account to work on.
     pub fn not_registered(&self) -> Cause {
-        Cause::precondition(format!("no account is known at {}", self.issuer.acme.server))
+        Cause::precondition(format!("no account is known at {}", self.issuer().acme.server))
     }
 
     /// The fingerprints of the newer certificates that the live pair may replace in an output,
@@ -97,8 +105,8 @@ impl Snapshot {
         let account_url = self.account.as_ref().and_then(|account| account.url.as_deref());
         self.order.as_ref().filter(|order| {
             order.spec.request == request.spec.request
-                && order.spec.directory_url == self.issuer.acme.server
-                && order.spec.profile == self.issuer.acme.profile
+                && order.spec.directory_url == self.issuer().acme.server
+                && order.spec.profile == self.issuer().acme.profile
                 && Some(order.spec.account_url.as_str()) == account_url
         })
     }

@@ -123,7 +123,7 @@ pub fn taken_back(
 /// A valid pair of a production CA would be replaced by one of a staging CA, which clients refuse.
 fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
     let issued_by = snapshot.record.issued_by()?;
-    let server = &snapshot.issuer.acme.server;
+    let server = &snapshot.issuer().acme.server;
     let is_valid = snapshot.live_leaf().is_some_and(|leaf| now < leaf.not_after);
     let is_allowed = snapshot.settings.allow_untrusted || snapshot.run.allow_untrusted;
     if is_allowed || !is_valid || is_staging(issued_by) || !is_staging(server) {
@@ -132,7 +132,7 @@ fn replaces_trusted(snapshot: &Snapshot, now: Timestamp) -> Option<Failure> {
     let message = format!(
         "the current certificate is from {issued_by}, but issuer \"{}\" names the staging CA \
          {server}, which no client trusts",
-        snapshot.issuer.metadata.name
+        snapshot.issuer().metadata.name
     );
     let found = Obstacle::new(message).with(Fix::AllowUntrusted);
     Some(Failure::of(Doing::Nothing, Cause::obstacles(vec![found])))

@@ -445,7 +445,7 @@ impl<P: Ports> Drive<'_, P> {
         let snapshot = &mut self.session.snapshot;
         snapshot.run.listener_gone = self.engine.ports.performer().listener_gone();
         snapshot.run.lacks_renewal_information =
-            self.engine.ports.performer().lacks_renewal_information(self.task);
+            self.engine.ports.performer().lacks_renewal_information(snapshot.issuer());
         if let Some(order) = &snapshot.order {
             for challenge in &order.challenges {
                 if let Some(at) = self.engine.ports.performer().last_hit(&challenge.spec) {

@@ -60,7 +60,7 @@ impl Evidence {
     pub(super) fn of(snapshot: &Snapshot, ending: &Ending) -> Self {
         let record = &snapshot.record;
         let known = Self {
-            issuer: snapshot.issuer.metadata.name.clone(),
+            issuer: snapshot.issuer().metadata.name.clone(),
             not_after: record.status.not_after,
             adopted: snapshot.run.adopted.clone(),
             taken_back: snapshot.run.taken_back,

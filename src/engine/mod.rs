@@ -107,7 +107,7 @@ impl<P: Ports> Engine<'_, P> {
                     None => end(one, &mut ended),
                 },
                 Some((query, answer)) = asking.next() => {
-                    questions.note(query.task, !matches!(answer, Answer::Unreachable));
+                    questions.note(&query.question, !matches!(answer, Answer::Unreachable));
                     if let Answer::Due(found) = answer {
                         revoked.extend(found.map(|found| (query.ended.certificate, found)));
                         to_renew.push(query.task);
@@ -156,7 +156,7 @@ impl<P: Ports> Engine<'_, P> {
                 asking.push(drive::ask(self, query));
             }
             let Some((query, answer)) = asking.next().await else { return informed };
-            questions.note(query.task, !matches!(answer, Answer::Unreachable));
+            questions.note(&query.question, !matches!(answer, Answer::Unreachable));
             informed.insert(query.ended.certificate, query.ended.ending);
         }
     }

@@ -18,6 +18,7 @@ mod publish;
 mod world;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -25,7 +26,7 @@ use super::ports::{Alert, Clock, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
-use crate::resource::{ChallengeSpec, NamespacedName, PublishedPair, RevokedCertificate};
+use crate::resource::{ChallengeSpec, Issuer, NamespacedName, PublishedPair, RevokedCertificate};
 
 pub use alert::{alert_of, check_alert_hook, has_alert_hook, try_alert_hook};
 pub(super) use deploy::check_target;
@@ -37,34 +38,37 @@ pub use world::{
 };
 
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
-    async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
+    async fn perform(&self, task: &Task, issuer: Arc<Issuer>, effect: Effect) -> Outcome {
+        let issuer = &*issuer;
         let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
-                self.prepare(task, solving, &contents, &targets).await
+                self.prepare(task, issuer, solving, &contents, &targets).await
             }
             Effect::GenerateKey { algorithm, size } => local::generate_key(algorithm, size).await,
             Effect::ReuseKey => self.reuse_key(task).await,
             Effect::BuildRequest => self.build_request(task).await,
-            Effect::Locate { challenge } => self.locate(task, &challenge).await,
+            Effect::Locate { challenge } => self.locate(issuer, &challenge).await,
             Effect::Present { challenge, target } => {
-                self.present(task, &challenge, target.as_ref()).await
+                self.present(task, issuer, &challenge, target.as_ref()).await
             }
             Effect::SelfCheck { challenge, target } => {
                 self.self_check(task, &challenge, target.as_ref()).await
             }
             Effect::CleanUp { challenge, target, .. } => {
-                self.clean_up(task, &challenge, target.as_ref()).await
+                self.clean_up(task, issuer, &challenge, target.as_ref()).await
             }
             Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
-                let issued = publish::Issued { revision, account: &account, renewal, exempt };
-                self.publish(task, &certificate, &contents, issued).await
+                let entry = publish::Issued { revision, account: &account, renewal, exempt };
+                self.publish(task, issuer, &certificate, &contents, entry).await
             }
             Effect::PublishTemporary { revision, contents } => {
-                self.publish_temporary(task, revision, &contents).await
+                self.publish_temporary(task, issuer, revision, &contents).await
             }
-            Effect::Rewrite { revision, contents } => self.rewrite(task, revision, &contents).await,
+            Effect::Rewrite { revision, contents } => {
+                self.rewrite(task, issuer, revision, &contents).await
+            }
             Effect::Deploy { target, revision, replaces } => {
                 self.deploy(task, &target, revision, &replaces).await
             }
@@ -73,39 +77,42 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
                 self.restore_links(task, set.as_deref(), revision).await
             }
             Effect::RestoreFiles { revision } => self.restore_files(task, revision).await,
-            Effect::ObtainAccountKey => self.obtain_account_key(task).await,
-            Effect::FindAccount => self.find_account(task).await,
-            Effect::RegisterAccount { contacts } => self.register(task, contacts).await,
+            Effect::ObtainAccountKey => self.obtain_account_key(issuer).await,
+            Effect::FindAccount => self.find_account(issuer).await,
+            Effect::RegisterAccount { contacts } => self.register(issuer, contacts).await,
             Effect::UpdateContacts { account, contacts } => {
-                self.update_contacts(task, &account, contacts).await
+                self.update_contacts(issuer, &account, contacts).await
             }
             Effect::AskForRenewalInformation { certificate_id } => {
-                self.ask_for_renewal_information(task, &certificate_id).await
+                self.ask_for_renewal_information(issuer, &certificate_id).await
             }
             Effect::CreateOrder { account, identifiers, profile, not_after, replaces } => {
                 let profile = Some(profile).filter(|profile| !profile.is_empty());
                 let order = NewOrder { identifiers, profile, not_after, replaces };
-                self.create_order(task, &account, order).await
+                self.create_order(issuer, &account, order).await
             }
-            Effect::ReadOrder { account, url } => self.read_order(task, &account, &url).await,
+            Effect::ReadOrder { account, url } => self.read_order(issuer, &account, &url).await,
             Effect::ReadAuthorization { account, url } => {
-                self.read_authorization(task, &account, &url).await
+                self.read_authorization(issuer, &account, &url).await
             }
-            Effect::Accept { account, url } => self.accept(task, &account, &url).await,
+            Effect::Accept { account, url } => self.accept(issuer, &account, &url).await,
             Effect::Finalize { account, urls, request } => {
-                self.finalize(task, &account, &urls, &request).await
+                self.finalize(issuer, &account, &urls, &request).await
             }
             Effect::Download { account, url, preferred_chain, public_key, identifiers } => {
-                let chain =
-                    self.download(task, &account, &url, &preferred_chain, &public_key).await;
+                let chain = self
+                    .download(task, issuer, &account, &url, &preferred_chain, &public_key)
+                    .await;
                 chain.and_then(|chain| self.verified(&chain, &public_key, &identifiers))
             }
             Effect::Revoke { certificate, reason, signer, .. } => {
-                self.revoke(task, &certificate, reason, &signer).await
+                self.revoke(task, issuer, &certificate, reason, &signer).await
             }
-            Effect::DeactivateAccount { account } => self.deactivate_account(task, &account).await,
+            Effect::DeactivateAccount { account } => {
+                self.deactivate_account(issuer, &account).await
+            }
         };
-        done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(task, failed)))
+        done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(issuer, failed)))
     }
 
     fn bars_hooks(&self, task: &Task) -> Option<EffectError> {
@@ -144,8 +151,8 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
         self.listener_gone.get()
     }
 
-    fn lacks_renewal_information(&self, task: &Task) -> bool {
-        self.without_renewal_info.borrow().contains(&task.issuer.acme.server)
+    fn lacks_renewal_information(&self, issuer: &Issuer) -> bool {
+        self.without_renewal_info.borrow().contains(&issuer.acme.server)
     }
 
     fn hits(&self) -> u64 {
@@ -163,8 +170,8 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     /// A failure, with the time of a CA that was asked.
-    fn with_clock(&self, task: &Task, failed: EffectError) -> EffectError {
-        let client = failed.cause.at_the_ca().and_then(|_| self.client(task).ok());
+    fn with_clock(&self, issuer: &Issuer, failed: EffectError) -> EffectError {
+        let client = failed.cause.at_the_ca().and_then(|_| self.client(issuer).ok());
         match client.and_then(|client| client.server_time()) {
             Some(theirs) => error::with_clock(failed, theirs, self.clock.now()),
             None => failed,

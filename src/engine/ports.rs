@@ -3,6 +3,7 @@
 //! defined in `store`, beside the directory that implements them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,7 +14,7 @@ use super::task::Task;
 use crate::controller::alert::Stage;
 use crate::controller::{Awaited, Effect, EffectError, Outcome};
 use crate::resource::{
-    ChallengeSpec, ChallengeType, Event, NamespacedName, PublishedPair, RevokedCertificate,
+    ChallengeSpec, ChallengeType, Event, Issuer, NamespacedName, PublishedPair, RevokedCertificate,
 };
 
 pub use crate::store::{
@@ -90,8 +91,13 @@ impl Clock for SystemClock {
 
 /// Performs the effects. Replaced by tests.
 pub trait Performer {
-    /// Performs one effect; every error is an outcome.
-    fn perform(&self, task: &Task, effect: Effect) -> impl Future<Output = Outcome>;
+    /// Performs one effect, at the CA of this issuer if it goes to one; every error is an outcome.
+    fn perform(
+        &self,
+        task: &Task,
+        issuer: Arc<Issuer>,
+        effect: Effect,
+    ) -> impl Future<Output = Outcome>;
 
     /// When the HTTP-01 responder last received a request for a token from another host.
     fn last_hit(&self, challenge: &ChallengeSpec) -> Option<Timestamp>;
@@ -101,8 +107,8 @@ pub trait Performer {
         None
     }
 
-    /// Whether this run has seen that the directory of a task's CA has no renewalInfo.
-    fn lacks_renewal_information(&self, _task: &Task) -> bool {
+    /// Whether this run has seen that the directory of an issuer's CA has no renewalInfo.
+    fn lacks_renewal_information(&self, _issuer: &Issuer) -> bool {
         false
     }
 

@@ -69,16 +69,16 @@ impl<'t> Questions<'t> {
         let left = self.left.checked_sub(1)?;
         let servers = &self.servers;
         let answers = |query: &Query<'_>| {
-            servers.get(&query.task.issuer.acme.server).is_none_or(Server::may_be_queried)
+            servers.get(&query.question.issuer.acme.server).is_none_or(Server::may_be_queried)
         };
         let next = self.waiting.iter().find(|(_, query)| answers(query)).map(|(key, _)| *key)?;
         self.left = left;
         self.waiting.remove(&next)
     }
 
-    /// Whether the CA of a task answered a question.
-    pub(super) fn note(&mut self, task: &Task, is_answer: bool) {
-        let server = self.servers.entry(task.issuer.acme.server.clone()).or_default();
+    /// Whether the CA answered a question.
+    pub(super) fn note(&mut self, question: &Question, is_answer: bool) {
+        let server = self.servers.entry(question.issuer.acme.server.clone()).or_default();
         if is_answer {
             server.has_answered = true;
         } else {

@@ -19,13 +19,13 @@ use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::lost_record::Traces;
 use crate::controller::{
-    Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, lost_record,
-    order, trigger,
+    Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, fallback,
+    lost_record, order, trigger,
 };
 use crate::pki;
 use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
-    CertificateStatus, ConditionType, Event, Issuer, NamespacedName, Order, Reason, Rollback,
+    CertificateStatus, ConditionType, Event, NamespacedName, Order, Reason, Rollback,
 };
 use crate::store::{Records, Versioned};
 
@@ -125,7 +125,7 @@ impl<'a, S: Store> Session<'a, S> {
             name,
             snapshot: Box::new(Snapshot {
                 certificate: Certificate::clone(&task.certificate),
-                issuer: Issuer::clone(&task.issuer),
+                issuers: task.issuers.clone(),
                 lost_output: published
                     .and_then(|(files, digest)| lost_output(&settings, &record, files, digest)),
                 settings,
@@ -222,7 +222,7 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// The name under which the account of this certificate's issuer is stored.
     pub(crate) fn account_id(&self) -> String {
-        account_id(&AccountIdentity::of(&self.snapshot.issuer))
+        account_id(&AccountIdentity::of(self.snapshot.issuer()))
     }
 
     /// An order of an earlier run: its challenges are presented again, and whether the CA received
@@ -542,7 +542,8 @@ async fn record_of<S: Store>(
     }
     let certificate = &task.certificate;
     let traces = traces(store, &certificate.metadata.key(), &certificate.secret_key()).await?;
-    Ok(lost_record::rebuilt(record, &traces, certificate, &task.issuer, now))
+    let issuer = fallback::choose(&task.issuers, &record);
+    Ok(lost_record::rebuilt(record, &traces, certificate, issuer, now))
 }
 
 /// What exists of a certificate that has no record.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::goal::Goal;
-use crate::resource::{Certificate, Issuer, Obstacle, RevokedCertificate, SecretFiles, Settings};
+use crate::resource::{Certificate, Issuers, Obstacle, RevokedCertificate, SecretFiles, Settings};
 
 /// One certificate to work on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
     pub certificate: Arc<Certificate>,
-    pub issuer: Arc<Issuer>,
+    pub issuers: Issuers,
     /// The manifest, as an absolute path; `None` for standard input.
     pub manifest: Option<PathBuf>,
     /// Absolute paths of the other files that it refers to.
@@ -54,8 +54,8 @@ impl Force {
 }
 
 impl Task {
-    /// The Certificate's settings, with the Issuer's as defaults.
+    /// The Certificate's settings, with those of its first Issuer as defaults, whichever is asked.
     pub fn settings(&self) -> Settings {
-        self.certificate.settings.or(&self.issuer.settings)
+        self.certificate.settings.or(&self.issuers.first.settings)
     }
 }

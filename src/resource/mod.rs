@@ -28,6 +28,7 @@ mod hex;
 mod host;
 mod http01;
 mod issuer;
+mod issuers;
 mod key;
 mod leaf;
 mod ledger;
@@ -106,6 +107,7 @@ pub use issuer::{
     Acme, ExternalAccountBinding, Http01, Issuer, IssuerKind, RenewalInformationSource, Selector,
     Solver, SolverKind, is_public, is_staging,
 };
+pub use issuers::Issuers;
 pub use key::{
     KeyAlgorithm, KeyEncoding, KeyFacts, PublicKeyDigest, RSA_SIZES, SignatureAlgorithm,
 };

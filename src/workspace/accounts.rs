@@ -30,7 +30,7 @@ impl Workspace {
                 let mut done = reached.map(|(ending, snapshot)| came_to(ending, &snapshot));
                 // An account that is known already was settled without its key.
                 if let (AccountRequest::Registered, Ok(Ok(_))) = (request, &done)
-                    && let Err(error) = world.check_account_key(&task).await
+                    && let Err(error) = world.check_account_key(issuer).await
                 {
                     done = Ok(Err(error));
                 }
@@ -51,7 +51,7 @@ impl Workspace {
     ) -> Result<Vec<&'t Issuer>, StoreError> {
         let records = Records::new(self.state.documents());
         let (mut seen, mut lost) = (BTreeSet::new(), Vec::new());
-        for issuer in tasks.iter().map(|task| &*task.issuer) {
+        for issuer in tasks.iter().flat_map(|task| task.issuers.iter()) {
             let id = account_id(&AccountIdentity::of(issuer));
             if !seen.insert(id.clone()) {
                 continue;

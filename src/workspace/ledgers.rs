@@ -32,7 +32,7 @@ impl Workspace {
         if !outlook.orders() || continued(dry_run).is_some() {
             return Ok(Vec::new());
         }
-        let (known, ledger) = self.ledger(ledgers, &dry_run.then.issuer, now).await?;
+        let (known, ledger) = self.ledger(ledgers, dry_run.then.issuer(), now).await?;
         Ok(outlook.limit(&dry_run.then, known, ledger.as_mut(), now))
     }
 

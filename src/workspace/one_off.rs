@@ -11,7 +11,7 @@ use super::open::Workspace;
 use super::selection::Targets;
 use crate::engine::ports::{LiveFiles, Store, StoreError};
 use crate::engine::{Force, Goal, Task};
-use crate::resource::{Certificate, Issuer, Settings};
+use crate::resource::{Certificate, Issuer, Issuers, Settings};
 
 /// A Certificate with its own name and Secret, without deployment.
 pub fn one_off(name: &str, mut certificate: Certificate) -> Certificate {
@@ -38,8 +38,9 @@ impl Workspace {
         else {
             return Ok(None);
         };
-        let settings = unmanaged(&task.issuer.settings);
-        let issuer = Arc::new(Issuer { settings, ..Issuer::clone(&task.issuer) });
+        let issuer = &task.issuers.first;
+        let settings = unmanaged(&issuer.settings);
+        let issuers = Issuers::from(Arc::new(Issuer { settings, ..Issuer::clone(issuer) }));
         // The user started this by hand: the backoff of an earlier run does not apply.
         let is_issued =
             self.state.live_files().published(&certificate.secret_key()).await?.is_some();
@@ -47,7 +48,7 @@ impl Workspace {
         // Later runs must not read its manifest.
         let references = Vec::new();
         let unread_secret = None;
-        Ok(Some(Task { issuer, force, manifest: None, references, unread_secret, ..task }))
+        Ok(Some(Task { issuers, force, manifest: None, references, unread_secret, ..task }))
     }
 
     /// The same, to clean up after an attempt.

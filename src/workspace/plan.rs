@@ -220,10 +220,10 @@ impl Item {
         let renewal = renewal.filter(|_| !revocation::ends_here(snapshot));
         let known = leaf
             .and_then(|leaf| snapshot.record.renewal_information(leaf))
-            .filter(|_| snapshot.issuer.acme.asks_when_to_renew());
+            .filter(|_| snapshot.issuer().acme.asks_when_to_renew());
         let (added, removed) = names_changed(spec, leaf);
         let order = outlook::continued(dry_run).filter(|_| outlook.orders());
-        let issuer = &snapshot.issuer;
+        let issuer = snapshot.issuer();
         Self {
             namespace: snapshot.certificate.metadata.namespace.clone(),
             name: snapshot.certificate.metadata.name.clone(),
@@ -320,7 +320,7 @@ fn names_changed(spec: &CertificateSpec, leaf: Option<&LeafFacts>) -> (Vec<Strin
 fn names(snapshot: &Snapshot) -> Vec<Name> {
     let certificate = &snapshot.certificate;
     let name = |name| {
-        let chosen = solver_for(&snapshot.issuer, certificate, &name);
+        let chosen = solver_for(snapshot.issuer(), certificate, &name);
         let method = chosen.as_ref().and_then(|chosen| chosen.kind.method());
         let dns01 = chosen.as_ref().and_then(|chosen| chosen.solver.dns01());
         Name {

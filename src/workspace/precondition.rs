@@ -39,10 +39,11 @@ pub struct Lack {
 impl Lack {
     /// Whether this task needs it.
     pub fn is_of(&self, task: &Task) -> bool {
-        let Task { certificate, issuer, .. } = task;
+        let Task { certificate, issuers, .. } = task;
         if let Some(name) = &self.certificate {
             return *name == certificate.metadata.key();
         }
+        let issuer = &issuers.first;
         let issuer = ObjectId { kind: issuer.kind.to_string(), key: issuer.metadata.key() };
         let uses = |solver| solvers_of(task).any(|used| used == solver);
         self.object == issuer && self.solver().is_none_or(uses)
@@ -78,7 +79,8 @@ pub fn diagnostics(lacks: Vec<Lack>, loaded: &Loaded) -> Vec<Diagnostic> {
 
 /// The solvers of a task's Issuer that its names use.
 fn solvers_of(task: &Task) -> impl Iterator<Item = usize> {
-    let Task { certificate, issuer, .. } = task;
+    let Task { certificate, issuers, .. } = task;
+    let issuer = &issuers.first;
     names_of(certificate).into_iter().filter_map(|name| {
         let solver = solver_for(issuer, certificate, &name)?.solver;
         issuer.acme.solvers.iter().position(|one| std::ptr::eq(one, solver))
@@ -197,7 +199,7 @@ impl Workspace {
         }
         let mut used: Vec<Used<'_>> = Vec::new();
         for &task in tasks {
-            let issuer = &task.issuer;
+            let issuer = &task.issuers.first;
             let chosen = solvers_of(task);
             let known = used.iter_mut().find(|one| {
                 (one.issuer.kind, one.issuer.metadata.key()) == (issuer.kind, issuer.metadata.key())

@@ -18,6 +18,7 @@ use crate::engine::ports::{Clock as _, SystemClock};
 use crate::engine::{StandIn, Task};
 use crate::probe;
 use crate::rehearsal::{Ca, CaOptions, NameServer, Resolver, Reuse};
+use crate::resource::Issuer;
 
 /// See the module.
 pub struct Rehearsal {
@@ -74,12 +75,12 @@ impl Rehearsal {
         Ok(StandIn { provider: Rc::new(self.dns.provider()), resolver })
     }
 
-    /// The task, with the built-in CA as its issuer's server. What only the real CA knows (accounts,
+    /// The task, with the built-in CA as the server of its first issuer, and no other one. What only the real CA knows (accounts,
     /// profiles, chains) is left out.
     pub fn task(&self, task: &Task) -> Task {
         let mut task = task.clone();
         let certificate = Arc::make_mut(&mut task.certificate);
-        let issuer = Arc::make_mut(&mut task.issuer);
+        let mut issuer = Issuer::clone(&task.issuers.first);
         let acme = &mut issuer.acme;
         acme.server = self.ca.directory_url();
         acme.ca_bundle = Some(self.ca.root_pem());
@@ -103,6 +104,7 @@ impl Rehearsal {
             settings.deploy_hook = None;
             settings.reload = None;
         }
+        task.issuers = Arc::new(issuer).into();
         task
     }
 

@@ -1,5 +1,7 @@
 //! Revocations: of a live certificate by name, of those owed, and of a certificate in a file.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use thiserror::Error;
 
@@ -181,7 +183,7 @@ impl Workspace {
                     reason: *reason,
                     signer,
                 };
-                let outcome = world.perform(&task, effect);
+                let outcome = world.perform(&task, Arc::clone(&task.issuers.first), effect);
                 let outcome = Box::pin(outcome).await;
                 if let Outcome::Revoked(answer) = outcome {
                     return Ok((issuer.acme.server.clone(), answer));

@@ -87,8 +87,9 @@ impl Workspace {
         let mut seen = Seen::default();
         if !by_url.is_empty() {
             let resolver = self.settings.resolver(BTreeMap::new()).await;
+            let issuers = tasks.iter().flat_map(|task| task.issuers.iter());
             let network = Network::new(resolver, self.settings.http01_check_port)
-                .with_servers(tasks.iter().map(|task| task.issuer.acme.server.as_str()));
+                .with_servers(issuers.map(|issuer| issuer.acme.server.as_str()));
             seen = self.read_lists(&network, by_url, now).await;
         }
         self.note_looks(looks, seen.is_missing, now)?;

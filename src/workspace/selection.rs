@@ -387,7 +387,7 @@ impl Workspace {
         Some(Task {
             input_digest,
             certificate: Arc::clone(certificate),
-            issuer,
+            issuers: issuer.into(),
             manifest,
             references,
             is_named: false,
@@ -425,7 +425,7 @@ impl Workspace {
         };
         Task {
             certificate: Arc::new(certificate),
-            issuer: Arc::new(issuer.clone()),
+            issuers: Arc::new(issuer.clone()).into(),
             manifest: None,
             references: Vec::new(),
             is_named: false,

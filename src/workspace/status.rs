@@ -247,7 +247,7 @@ impl Workspace {
             leaf: files.and_then(|files| published_pair(&files).certificate),
             secret_path: self.state.live_files().secret_path(&secret).unwrap_or_default(),
             certificate: Some(Certificate::clone(&task.certificate)),
-            issuer: Some(Issuer::clone(&task.issuer)),
+            issuer: Some(Issuer::clone(&task.issuers.first)),
             ..damaged(&task.certificate.metadata.key(), error)
         }
     }
@@ -281,6 +281,7 @@ impl Workspace {
         let renewal = snapshot.live_leaf().and_then(|leaf| renewal::due(&snapshot, leaf, now));
         let owed = deploy::owed(&snapshot);
         let is_withdrawn = backoff::is_past(&snapshot, now);
+        let issuer = Issuer::clone(snapshot.issuer());
         let snapshot = *snapshot;
         let leaf = snapshot.secret.and_then(|pair| pair.certificate);
         Ok(CertificateView {
@@ -303,7 +304,7 @@ impl Workspace {
             secret_path: self.state.live_files().secret_path(&secret)?,
             account: snapshot.account,
             certificate: Some(snapshot.certificate),
-            issuer: Some(snapshot.issuer),
+            issuer: Some(issuer),
             outlook,
             ..CertificateView::unknown(key)
         })

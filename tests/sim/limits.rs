@@ -235,7 +235,8 @@ fn a_certificate_for_the_names_of_another_cas_is_no_renewal() {
     let mut tasks = [task("web", &["a.one.example"]), task("b", &["b.one.example"])];
     assert_eq!(issued(&run(&scene, &tasks[..1])), 1);
     for task in &mut tasks {
-        Arc::make_mut(&mut task.issuer).acme.server = "https://ca.test/other/directory".to_owned();
+        Arc::make_mut(&mut task.issuers.first).acme.server =
+            "https://ca.test/other/directory".to_owned();
     }
     let words = "too many certificates (50) already issued for \"one.example\"";
     scene.ca.borrow_mut().words.insert(identifier("a.one.example"), words);

@@ -185,7 +185,7 @@ fn page(scene: &Scene) -> String {
     let view = CertificateView {
         key: scene.task.certificate.metadata.key(),
         certificate: Some(Certificate::clone(&scene.task.certificate)),
-        issuer: Some(Issuer::clone(&scene.task.issuer)),
+        issuer: Some(Issuer::clone(&scene.task.issuers.first)),
         account: None,
         record: scene.record(),
         orders: scene.orders(),

@@ -85,7 +85,7 @@ fn view(scene: &Scene) -> CertificateView {
         renewal_time: status.renewal_time,
         leaf: Some(Ok(leaf)),
         certificate: Some(Certificate::clone(&scene.task.certificate)),
-        issuer: Some(Issuer::clone(&scene.task.issuer)),
+        issuer: Some(Issuer::clone(&scene.task.issuers.first)),
         orders: scene.orders(),
         record: Some(record),
         ..CertificateView::unknown(name())

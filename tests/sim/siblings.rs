@@ -34,9 +34,9 @@ fn siblings(count: usize) -> Vec<Task> {
 }
 
 fn over_dns(tasks: Vec<Task>) -> Vec<Task> {
-    let solvers = Scene::over_dns(&NAMES).task.issuer.acme.solvers.clone();
+    let solvers = Scene::over_dns(&NAMES).task.issuers.first.acme.solvers.clone();
     let with = |mut task: Task| {
-        Arc::make_mut(&mut task.issuer).acme.solvers.clone_from(&solvers);
+        Arc::make_mut(&mut task.issuers.first).acme.solvers.clone_from(&solvers);
         task
     };
     tasks.into_iter().map(with).collect()

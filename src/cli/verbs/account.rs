@@ -502,7 +502,10 @@ async fn perform(
 fn loss(issuer: &Issuer, targets: &Targets) -> String {
     let (kind, name) = (issuer.kind, &issuer.metadata.name);
     let server = escape(&issuer.acme.server);
-    let of_it = targets.tasks.iter().filter(|task| task.issuer.metadata == issuer.metadata);
+    let of_it = targets
+        .tasks
+        .iter()
+        .filter(|task| task.issuers.iter().any(|one| one.metadata == issuer.metadata));
     let users: Vec<String> = of_it.map(|task| short(&task.certificate.metadata.key())).collect();
     let users = if users.is_empty() {
         String::new()

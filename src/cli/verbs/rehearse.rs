@@ -178,7 +178,7 @@ fn free_port(shell: &mut Shell, tasks: &[Task]) -> Result<Option<(TcpListener, u
 /// run before that of the flag.
 fn http01_port(shell: &Shell, tasks: &[Task]) -> u16 {
     let settings = |task: &Task| {
-        let (own, usual) = (&task.certificate.settings, &task.issuer.settings);
+        let (own, usual) = (&task.certificate.settings, &task.issuers.first.settings);
         own.http01_check_port.or(usual.http01_check_port)
     };
     tasks.iter().find_map(settings).unwrap_or(shell.global.http01_check_port)

@@ -153,7 +153,7 @@ fn new_challenge(
         return Err(format!("the CA says the authorization is {}", seen.state.as_str()));
     }
     let offered: Vec<_> = seen.challenges.iter().map(|(offered, _)| offered.kind.clone()).collect();
-    let (issuer, certificate) = (&snapshot.issuer, &snapshot.certificate);
+    let (issuer, certificate) = (snapshot.issuer(), &snapshot.certificate);
     let Chosen { solver, kind } = issuer
         .solver_for(certificate, &seen.identifier, seen.wildcard, &offered)
         .ok_or_else(|| {

@@ -8,7 +8,7 @@ use crate::resource::{CaFault, Cause, Identifier, Order, Problem, Reason};
 /// The identifier of the live certificate, if the CA, the account and a name of the order are its
 /// own (RFC 9773 section 5).
 pub(super) fn replaced_by(snapshot: &Snapshot, identifiers: &[Identifier]) -> Option<String> {
-    let issuer = &snapshot.issuer.acme;
+    let issuer = &snapshot.issuer().acme;
     let account = snapshot.account.as_ref().and_then(|account| account.url.as_ref());
     let leaf = snapshot.live_leaf().filter(|leaf| !leaf.is_temporary())?;
     let has = |identifier: &Identifier| match identifier {

@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::effects::{deactivate, prepare, register, update_contacts};
 use super::fixture::{
-    ACCOUNT, account, fresh, from_now, hours, in_phase, live, now, ordered, problem,
+    ACCOUNT, account, fresh, from_now, hours, in_phase, issuer_mut, live, now, ordered, problem,
     ready_to_order, solving,
 };
 use crate::controller::{
@@ -44,7 +44,7 @@ fn an_account_is_registered_found_or_updated() {
         assert_eq!(controller::decide(&snapshot, now()), expected, "{what}");
     }
     let mut moved = ready_to_order();
-    moved.issuer.acme.email = "new@example.com".to_owned();
+    issuer_mut(&mut moved).acme.email = "new@example.com".to_owned();
     let Step::Record(record) = controller::decide(&moved, now()) else { panic!() };
     let wanted = Account { next_step: AccountStep::UpdateContacts, ..account() };
     assert_eq!(record.changes, [Change::Account(Box::new(wanted))]);
@@ -111,7 +111,7 @@ fn the_key_is_written_before_the_first_request_and_the_url_after_it() {
     let outcome =
         Outcome::Account { url: ACCOUNT.to_owned(), contacts: Vec::new(), terms_of_service: None };
     let record = controller::absorb(&mut snapshot.clone(), &register(), outcome, now()).unwrap();
-    let name = format!("Issuer {} has certctl/http01: stateless", snapshot.issuer.metadata.name);
+    let name = format!("Issuer {} has certctl/http01: stateless", snapshot.issuer().metadata.name);
     assert!(record.events[0].message.contains(&name), "{:?}", record.events);
 
     snapshot.account = Some(Account { next_step: AccountStep::Find, ..registering() });

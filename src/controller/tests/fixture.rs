@@ -57,14 +57,15 @@ pub(super) fn fresh() -> Snapshot {
             settings: Settings::default(),
             origin: origin(),
         },
-        issuer: Issuer {
+        issuers: Arc::new(Issuer {
             kind: IssuerKind::Issuer,
             metadata: metadata("le"),
             acme: acme(),
             settings: Settings::default(),
             origin: origin(),
             server_line: 1,
-        },
+        })
+        .into(),
         settings: Settings::default(),
         record: record(),
         secret: None,
@@ -86,6 +87,11 @@ pub(super) fn fresh() -> Snapshot {
         intervals: Intervals { self_check: SignedDuration::from_secs(10) },
         run: Run::default(),
     }
+}
+
+/// The only issuer, to change it.
+pub(super) fn issuer_mut(snapshot: &mut Snapshot) -> &mut Issuer {
+    Arc::make_mut(&mut snapshot.issuers.first)
 }
 
 /// Revision 1 is live since a day, and nothing is due.
@@ -239,7 +245,7 @@ pub(super) fn request(snapshot: &Snapshot, revision: u32, digest: &str) -> Certi
 
 pub(super) fn account() -> Account {
     Account {
-        identity: AccountIdentity::of(&fresh().issuer),
+        identity: AccountIdentity::of(fresh().issuer()),
         next_step: AccountStep::Nothing,
         public_key: PublicKeyDigest("account".to_owned()),
         url: Some(ACCOUNT.to_owned()),

@@ -1,6 +1,6 @@
 //! When a live pair is rewritten, and its events.
 
-use super::fixture::{fresh, from_now, hours, issuing_first, key, live, now};
+use super::fixture::{fresh, from_now, hours, issuer_mut, issuing_first, key, live, now};
 use crate::controller::{
     Change, Deferral, Effect, Outcome, Record, Snapshot, Step, formats, next_step, readiness,
 };
@@ -44,7 +44,7 @@ fn keystores(snapshot: &mut Snapshot) {
 
 fn bundle(snapshot: &mut Snapshot) {
     snapshot.settings.ca_crt_from_bundle = true;
-    snapshot.issuer.acme.ca_bundle = Some("bundle".to_owned());
+    issuer_mut(snapshot).acme.ca_bundle = Some("bundle".to_owned());
 }
 
 fn template(snapshot: &mut Snapshot, annotation: bool) {

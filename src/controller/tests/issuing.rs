@@ -1,8 +1,8 @@
 //! The last controller's table, and what a success leaves behind.
 
 use super::fixture::{
-    ACCOUNT, Phase, error, from_now, hours, in_phase, leaf, live, now, ordered, request, solving,
-    written_record,
+    ACCOUNT, Phase, error, from_now, hours, in_phase, issuer_mut, leaf, live, now, ordered,
+    request, solving, written_record,
 };
 use crate::controller::{
     Change, Effect, Outcome, Record, Snapshot, Step, formats, issuing, trigger,
@@ -41,7 +41,7 @@ fn only_a_certificate_of_the_current_request_is_put_in_place() {
         ("more to do", |s| s.order.as_mut().unwrap().phase = in_phase("downloading")),
         ("no request", |s| s.next_request = None),
         ("another request", |s| s.next_request.as_mut().unwrap().spec.request = "x".to_owned()),
-        ("another server", |s| s.issuer.acme.server = "https://other.test/".to_owned()),
+        ("another server", |s| issuer_mut(s).acme.server = "https://other.test/".to_owned()),
         ("not issuing", |s| s.record.status.remove_condition(ConditionType::Issuing)),
     ];
     for (what, edit) in cases {
@@ -66,7 +66,7 @@ fn a_success_clears_issuing_and_every_trace_of_failures_in_one_write() {
     let done = published(&snapshot);
 
     let mut expected = snapshot.record.clone();
-    expected.directory_urls.insert(1, snapshot.issuer.acme.server.clone());
+    expected.directory_urls.insert(1, snapshot.issuer().acme.server.clone());
     expected.issued_fingerprint = Some(leaf("next").fingerprint);
     expected.retry_after = None;
     expected.last_failure = None;

@@ -29,7 +29,7 @@ fn requests(all: &[(u32, Option<&str>)]) -> BTreeMap<u32, Option<String>> {
 
 fn rebuilt_from(traces: &Traces) -> CertificateRecord {
     let snapshot = live();
-    rebuilt(record(), traces, &snapshot.certificate, &snapshot.issuer, now())
+    rebuilt(record(), traces, &snapshot.certificate, snapshot.issuer(), now())
 }
 
 /// The live revision, its certificate, and the next revision.
@@ -129,6 +129,6 @@ fn sets_of_another_certificate_do_not_count() {
     snapshot.certificate.metadata.name = "another".to_owned();
     let traces =
         Traces { sets: vec![set(1, "one", false), set(2, "two", true)], ..Traces::default() };
-    let found = rebuilt(record(), &traces, &snapshot.certificate, &snapshot.issuer, now());
+    let found = rebuilt(record(), &traces, &snapshot.certificate, snapshot.issuer(), now());
     assert_eq!(found, record());
 }

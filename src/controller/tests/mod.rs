@@ -12,6 +12,7 @@ mod backoff;
 mod challenge;
 mod deploy;
 mod effects;
+mod fallback;
 mod fixture;
 mod formats;
 mod idle;

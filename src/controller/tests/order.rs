@@ -4,8 +4,8 @@ use jiff::SignedDuration;
 
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    Phase, SERVER, challenge_url, failed_at, in_phase, now, ordered, phase_of, ready_to_order,
-    solving, unread_authorization, written_order,
+    Phase, SERVER, challenge_url, failed_at, in_phase, issuer_mut, now, ordered, phase_of,
+    ready_to_order, solving, unread_authorization, written_order,
 };
 use crate::controller::{
     Awaited, ChallengeSeen, Change, Effect, OrderRun, OrderSeen, Outcome, Poll, Run, Snapshot,
@@ -70,7 +70,7 @@ fn a_new_order_says_what_it_is_for() {
     snapshot.certificate.spec.ip_addresses =
         ["::ffff:192.0.2.5", "::1", "192.0.2.5"].map(|text| text.parse().unwrap()).to_vec();
     snapshot.certificate.spec.duration = Some(GoDuration(SignedDuration::from_hours(24)));
-    snapshot.issuer.acme.enable_duration_feature = true;
+    issuer_mut(&mut snapshot).acme.enable_duration_feature = true;
     snapshot.order_count = 2;
     let Step::Record(record) = controller::decide(&snapshot, now()) else { panic!() };
     let made = written_order(&record);
@@ -330,7 +330,7 @@ type Edit = fn(&mut Snapshot);
 fn an_order_for_something_else_is_retired_with_all_it_put_out() {
     let cases: &[(&str, Edit)] = &[
         ("another request", |s| s.next_request.as_mut().unwrap().spec.request = "x".to_owned()),
-        ("another server", |s| s.issuer.acme.server = "https://other.test/".to_owned()),
+        ("another server", |s| issuer_mut(s).acme.server = "https://other.test/".to_owned()),
         ("another account", |s| s.account.as_mut().unwrap().url = Some("other".to_owned())),
     ];
     for (what, edit) in cases {

@@ -6,8 +6,8 @@ use jiff::SignedDuration;
 
 use super::effects::{accept, create_order, download, finalize, read_authorization, read_order};
 use super::fixture::{
-    Phase, authorization_seen, error, in_phase, leaf, now, order_seen, ordered, phase_of, problem,
-    solving, unread_authorization, written_order,
+    Phase, authorization_seen, error, in_phase, issuer_mut, leaf, now, order_seen, ordered,
+    phase_of, problem, solving, unread_authorization, written_order,
 };
 use crate::controller::{
     AuthorizationSeen, Awaited, Effect, EffectError, OthersOrder, Outcome, Record, Snapshot, Step,
@@ -287,7 +287,7 @@ fn an_authorization_that_cannot_be_solved_ends_the_order() {
     let mut unsolvable = authorizing();
     let selector =
         Selector { dns_names: super::fixture::names(&["z.example"]), ..Selector::default() };
-    unsolvable.issuer.acme.solvers[0].selector = Some(selector);
+    issuer_mut(&mut unsolvable).acme.solvers[0].selector = Some(selector);
     let reason = ended(&unsolvable, AuthorizationState::Pending);
     assert!(reason.starts_with("a.example: no configured challenge solvers"), "{reason}");
 }

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::fixture::{hours, leaf, live, names, now};
+use super::fixture::{hours, issuer_mut, leaf, live, names, now};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::controller::{Snapshot, renewal};
 use crate::resource::{
@@ -49,7 +49,7 @@ fn each_check_has_its_reason_in_both_lists() {
         ),
         (
             "another server",
-            |s| s.issuer.acme.server = "https://other.test/directory".to_owned(),
+            |s| issuer_mut(s).acme.server = "https://other.test/directory".to_owned(),
             Reason::IncorrectIssuer,
         ),
         ("a profile", |s| s.issued_profile = Some("x".to_owned()), Reason::IncorrectIssuer),
@@ -185,7 +185,7 @@ fn a_duration_where_there_was_none_is_an_edit_for_an_issuer_that_sends_it() {
     let mut snapshot = live();
     snapshot.certificate.spec.duration = Some(GoDuration(hours(1)));
     assert_eq!(trigger(&snapshot), None);
-    snapshot.issuer.acme.enable_duration_feature = true;
+    issuer_mut(&mut snapshot).acme.enable_duration_feature = true;
     assert_eq!(trigger(&snapshot), Some(Reason::RequestChanged));
     assert_eq!(readiness(&snapshot), Some(Reason::RequestChanged));
     let request = snapshot.current_request.as_mut().unwrap();
@@ -202,6 +202,6 @@ fn a_change_of_duration_orders_nothing_of_an_issuer_that_does_not_send_it() {
         snapshot.certificate.spec.duration = duration;
         assert_eq!(trigger(&snapshot), None);
     }
-    snapshot.issuer.acme.enable_duration_feature = true;
+    issuer_mut(&mut snapshot).acme.enable_duration_feature = true;
     assert_eq!(trigger(&snapshot), Some(Reason::RequestChanged));
 }

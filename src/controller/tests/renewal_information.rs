@@ -1,8 +1,10 @@
 //! When the CA is asked when to renew, what its answer means, and what an order replaces.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{account, from_now, hours, leaf, live, now, ready_to_order};
+use super::fixture::{account, from_now, hours, issuer_mut, leaf, live, now, ready_to_order};
 use crate::controller::policy::first_trigger;
 use crate::controller::renewal_information::{Question, absorb, of_new_leaf, question};
 use crate::controller::{
@@ -73,10 +75,10 @@ fn the_ca_is_asked_about_a_live_certificate_that_waits_for_nothing() {
     let cases: &[(&str, Option<Timestamp>, Edit)] = &[
         ("", Some(begun), |_| {}),
         ("ARI in so many words", Some(begun), |s| {
-            s.issuer.acme.renewal_information_source = Some(RenewalInformationSource::Ari);
+            issuer_mut(s).acme.renewal_information_source = Some(RenewalInformationSource::Ari);
         }),
         ("the manifest wants none", None, |s| {
-            s.issuer.acme.renewal_information_source = Some(RenewalInformationSource::None);
+            issuer_mut(s).acme.renewal_information_source = Some(RenewalInformationSource::None);
         }),
         ("renewal is disabled", None, |s| {
             let renewal = Renewal { policy: Some(RenewalPolicy::Disabled), ..Renewal::default() };
@@ -124,7 +126,8 @@ fn the_ca_is_asked_about_a_live_certificate_that_waits_for_nothing() {
         let mut snapshot = uninformed();
         edit(&mut snapshot);
         let certificate_id = ID.to_owned();
-        let expected = since.map(|since| Question { certificate_id, since });
+        let issuer = Arc::clone(snapshot.issuer());
+        let expected = since.map(|since| Question { certificate_id, since, issuer });
         let found = question(&snapshot, now());
         assert_eq!(found, expected, "{what}");
         let effect = expected.map(|Question { certificate_id, .. }| {
@@ -302,7 +305,7 @@ fn the_renewal_is_due_at_the_instant_or_earlier_by_the_manifest() {
             s.certificate.spec.renewal = Some(renewal);
         }),
         ("the CA is not to be asked any more", -9, -8, Some(59), |s| {
-            s.issuer.acme.renewal_information_source = Some(RenewalInformationSource::None);
+            issuer_mut(s).acme.renewal_information_source = Some(RenewalInformationSource::None);
         }),
         // The day of the question, not one before.
         ("in the past", -900, -800, Some(0), |_| {}),
@@ -350,7 +353,7 @@ fn after_a_rollback_only_a_window_told_since_makes_the_renewal_earlier() {
             left: Vec::new(),
             requested_at: days(-2),
             generation: snapshot.record.generation,
-            directory_url: snapshot.issuer.acme.server.clone(),
+            directory_url: snapshot.issuer().acme.server.clone(),
             done_at: Some(days(-2)),
         });
         due_in_days(&snapshot)
@@ -399,7 +402,7 @@ fn an_order_names_the_certificate_that_it_replaces_if_that_is_its_own() {
         }),
         ("nothing live", false, |s| s.secret = None),
         ("not wanted", false, |s| {
-            s.issuer.acme.renewal_information_source = Some(RenewalInformationSource::None);
+            issuer_mut(s).acme.renewal_information_source = Some(RenewalInformationSource::None);
         }),
     ];
     for (what, is_named, edit) in cases {

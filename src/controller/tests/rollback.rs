@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::fixture::{from_now, hours, key, leaf, live, now, request};
+use super::fixture::{from_now, hours, issuer_mut, key, leaf, live, now, request};
 use crate::controller::policy::{READINESS, first_trigger, first_violation};
 use crate::controller::{
     Change, Record, Snapshot, Step, issuing, readiness, renewal, rollback, trigger,
@@ -27,7 +27,7 @@ fn requested(snapshot: &Snapshot) -> Rollback {
         left: vec!["newer".to_owned()],
         requested_at: now(),
         generation: snapshot.record.generation,
-        directory_url: snapshot.issuer.acme.server.clone(),
+        directory_url: snapshot.issuer().acme.server.clone(),
         done_at: None,
     }
 }
@@ -153,7 +153,7 @@ fn after_a_rollback_the_spec_triggers_nothing_until_it_is_edited() {
         assert!(first_violation(READINESS, &snapshot, now()).is_some(), "status says so");
         let edited: &[Edit] = &[
             |s| s.record.generation += 1,
-            |s| "https://other.test/".clone_into(&mut s.issuer.acme.server),
+            |s| "https://other.test/".clone_into(&mut issuer_mut(s).acme.server),
             |s| s.record.rollback = None,
             |s| s.record.rollback.as_mut().unwrap().fingerprint = "another leaf".to_owned(),
         ];

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::fixture::{
-    Phase, fresh, from_now, hours, issuing_first, key, leaf, live, names as names_of, now, solving,
-    written_record,
+    Phase, fresh, from_now, hours, issuer_mut, issuing_first, key, leaf, live, names as names_of,
+    now, solving, written_record,
 };
 use crate::controller::{Deferral, Snapshot, Step, trigger};
 use crate::resource::{
@@ -120,7 +120,7 @@ fn a_clock_that_was_wrong_holds_for_one_delay_and_no_longer() {
 fn a_trusted_certificate_is_replaced_by_an_untrusted_one_only_when_that_is_allowed() {
     let staging = "https://acme-staging-v02.api.letsencrypt.org/directory";
     let mut snapshot = live();
-    snapshot.issuer.acme.server = staging.to_owned();
+    issuer_mut(&mut snapshot).acme.server = staging.to_owned();
     let Step::Fail(failure) = trigger::decide(&snapshot, now()) else { panic!("not refused") };
     assert_eq!((failure.class, failure.counts()), (FailureClass::Precondition, false));
     assert_eq!(failure.cause.fixes(), [Fix::AllowUntrusted], "{failure}");
@@ -134,7 +134,7 @@ fn a_trusted_certificate_is_replaced_by_an_untrusted_one_only_when_that_is_allow
         |s| s.run.allow_untrusted = true,
         // It comes from a staging CA, or has expired: there is nothing to lose.
         |s| {
-            let own = s.issuer.acme.server.clone();
+            let own = s.issuer().acme.server.clone();
             s.record.directory_urls.insert(1, own);
             s.certificate.spec.issuer_ref.name = "other".to_owned();
         },
@@ -222,12 +222,12 @@ fn a_pair_that_fits_the_corrected_manifest_ends_its_first_issuance() {
 #[test]
 fn an_issuance_for_another_server_ends_when_the_issuer_names_the_right_one_again() {
     let mut snapshot = live();
-    let right = snapshot.issuer.acme.server.clone();
-    snapshot.issuer.acme.server = "https://ca.test/typo".to_owned();
+    let right = snapshot.issuer().acme.server.clone();
+    issuer_mut(&mut snapshot).acme.server = "https://ca.test/typo".to_owned();
     let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
     snapshot.record = written_record(&record).clone();
     assert_eq!(trigger::decide(&snapshot, now()), Step::Settled);
-    snapshot.issuer.acme.server = right;
+    issuer_mut(&mut snapshot).acme.server = right;
     let Step::Record(record) = trigger::decide(&snapshot, now()) else { panic!() };
     assert_eq!(written_record(&record).status.condition(ConditionType::Issuing), None);
     // It is due for another reason by now.

@@ -1,5 +1,7 @@
 //! Asks the CA when it suggests to renew a certificate, beside all other work.
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::stop::unchanged;
@@ -30,10 +32,11 @@ pub(in crate::engine) async fn ask<'t, P: Ports>(
     mut query: Query<'t>,
 ) -> (Query<'t>, Answer) {
     let effect = query.question.effect();
+    let issuer = Arc::clone(&query.question.issuer);
     let outcome = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => return (query, Answer::Nothing),
-        outcome = engine.ports.performer().perform(query.task, effect.clone()) => outcome,
+        outcome = engine.ports.performer().perform(query.task, issuer, effect.clone()) => outcome,
     };
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient

@@ -63,7 +63,7 @@ impl<P: Ports> Drive<'_, P> {
         if options.ignore_limits {
             return Ok(Pace::default());
         }
-        let account = AccountIdentity::of(&self.session.snapshot.issuer);
+        let account = AccountIdentity::of(self.session.snapshot.issuer());
         let records = Records::new(self.engine.ports.store().documents());
         let (known, ledger) = records.ledger(id, &account, options.limits, now).await?;
         Ok(Pace::new(known, ledger))
@@ -101,7 +101,7 @@ impl<P: Ports> Drive<'_, P> {
 
     /// Stores which names the CA could not validate, when it limits how often.
     pub(super) async fn add_failed_validations(&self, now: Timestamp) -> Result<(), StoreError> {
-        let account = AccountIdentity::of(&self.session.snapshot.issuer);
+        let account = AccountIdentity::of(self.session.snapshot.issuer());
         let names = limit::failed(&self.session.snapshot);
         let limits = self.engine.options.limits;
         if names.is_empty() || PublishedLimits::of(limits, &account.directory_url).is_none() {

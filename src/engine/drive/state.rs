@@ -1,5 +1,7 @@
 //! One certificate's run: the snapshot, the effects in flight, and their outcomes.
 
+use std::sync::Arc;
+
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -143,7 +145,9 @@ impl<'a, P: Ports> Drive<'a, P> {
             self.in_flight.push(effect.clone());
             self.session.snapshot.run.note_begin(&effect, self.engine.ports.clock().now());
             self.engine.observer.stage(&self.session.name, effect.stage());
-            let performed = self.engine.ports.performer().perform(self.task, effect.clone());
+            let issuer = Arc::clone(self.session.snapshot.issuer());
+            let performed =
+                self.engine.ports.performer().perform(self.task, issuer, effect.clone());
             self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
         }
     }

@@ -24,52 +24,52 @@ use crate::engine::task::Task;
 use crate::manifest::SecretError;
 use crate::pki::{self, ChainError};
 use crate::resource::{
-    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, OfferedChallenge, OrderUrls,
-    PublicKeyDigest, RevocationReason, SecretKeySelector,
+    AccountIdentity, AccountStep, Cause, CauseKind, Identifier, Issuer, OfferedChallenge,
+    OrderUrls, PublicKeyDigest, RevocationReason, SecretKeySelector,
 };
 use crate::store::Records;
 
 impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn read_order(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         url: &str,
     ) -> Result<Outcome, EffectError> {
-        let (session, _) = self.session(task, account).await?;
+        let (session, _) = self.session(issuer, account).await?;
         order_seen(session.order(url).await)
     }
 
     pub(super) async fn read_authorization(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         url: &str,
     ) -> Result<Outcome, EffectError> {
-        let (session, key) = self.session(task, account).await?;
+        let (session, key) = self.session(issuer, account).await?;
         let seen = session.authorization(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Authorization(Box::new(authorization_seen(seen, &key))))
     }
 
     pub(super) async fn accept(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         url: &str,
     ) -> Result<Outcome, EffectError> {
-        let (session, _) = self.session(task, account).await?;
+        let (session, _) = self.session(issuer, account).await?;
         let seen = session.accept(url).await.map_err(|e| error::ca(&e))?;
         Ok(Outcome::Accepted(challenge_seen(seen)))
     }
 
     pub(super) async fn finalize(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         urls: &OrderUrls,
         request: &str,
     ) -> Result<Outcome, EffectError> {
-        let (session, _) = self.session(task, account).await?;
+        let (session, _) = self.session(issuer, account).await?;
         let csr = csr_der(request)?;
         order_seen(session.finalize(&urls.url, &urls.finalize_url, &csr).await)
     }
@@ -79,6 +79,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn revoke(
         &self,
         task: &Task,
+        issuer: &Issuer,
         certificate: &str,
         reason: RevocationReason,
         signer: &RevocationSigner,
@@ -88,12 +89,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             EffectError::new(Cause::state(why))
         })?;
         let der = chain.certificates().first().map_or(&[][..], Vec::as_slice);
-        let client = self.client(task)?;
+        let client = self.client(issuer)?;
         let by_key = async |key: &pki::PrivateKey| {
             client.revoke_by_key(key, der, reason.code()).await.map_err(|e| error::ca(&e))
         };
         let by_account = async |url: &str| {
-            let key = self.account_key(task).await?;
+            let key = self.account_key(issuer).await?;
             let done = client.revoke(&key, url, der, reason.code()).await;
             done.map_err(|error| error::ca(&error))
         };
@@ -105,7 +106,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
             RevocationSigner::Account(url) => by_account(url).await,
             RevocationSigner::OwnKey => Err(error::precondition(format!(
                 "no account is known at {}, and the certificate's own key is gone",
-                task.issuer.acme.server
+                issuer.acme.server
             ))),
         };
         let done = match done {
@@ -139,25 +140,25 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(keys.next())
     }
 
-    /// Deactivates the account of the task's issuer.
+    /// Deactivates the account of an issuer.
     pub(super) async fn deactivate_account(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
     ) -> Result<Outcome, EffectError> {
-        let key = self.account_key(task).await?;
-        let done = self.client(task)?.deactivate(&key, account).await;
+        let key = self.account_key(issuer).await?;
+        let done = self.client(issuer)?.deactivate(&key, account).await;
         done.map(|_| Outcome::Done).map_err(|error| error::ca(&error))
     }
 
-    pub(super) fn client(&self, task: &Task) -> Result<Arc<Client>, EffectError> {
-        let acme = &task.issuer.acme;
+    pub(super) fn client(&self, issuer: &Issuer) -> Result<Arc<Client>, EffectError> {
+        let acme = &issuer.acme;
         let key = (acme.server.clone(), acme.ca_bundle.clone(), acme.skip_tls_verify);
         if let Some(client) = self.clients.borrow().get(&key) {
             return Ok(Arc::clone(client));
         }
         let client = self
-            .access(task)
+            .access(issuer)
             .client(&self.options.user_agent, self.options.limits.clone())
             .map_err(|e| error::ca(&e))?;
         self.reuse_directory(&key, &client);
@@ -167,29 +168,29 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     async fn session(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account_url: &str,
     ) -> Result<(Session, Rc<AccountKey>), EffectError> {
-        let key = self.account_key(task).await?;
-        let session = Session::new(self.client(task)?, (*key).clone(), account_url);
+        let key = self.account_key(issuer).await?;
+        let session = Session::new(self.client(issuer)?, (*key).clone(), account_url);
         Ok((session, key))
     }
 
     /// Whether the key of the issuer's account can be used; without an account, there is none to be
     /// used.
-    pub async fn check_account_key(&self, task: &Task) -> Result<(), EffectError> {
-        self.account_key(task).await.map(drop)
+    pub async fn check_account_key(&self, issuer: &Issuer) -> Result<(), EffectError> {
+        self.account_key(issuer).await.map(drop)
     }
 
-    pub(super) async fn account_key(&self, task: &Task) -> Result<Rc<AccountKey>, EffectError> {
-        let id = account_id(&AccountIdentity::of(&task.issuer));
+    pub(super) async fn account_key(&self, issuer: &Issuer) -> Result<Rc<AccountKey>, EffectError> {
+        let id = account_id(&AccountIdentity::of(issuer));
         if let Some(key) = self.account_keys.borrow().get(&id) {
             return Ok(Rc::clone(key));
         }
         let pem = Records::new(self.store.documents()).account_key(&id).await;
-        let server = &task.issuer.acme.server;
+        let server = &issuer.acme.server;
         let unusable = |what: String| {
-            let issuer = &task.issuer.metadata.name;
+            let issuer = &issuer.metadata.name;
             error::precondition(format!(
                 "the account key of {server} {what}: restore accounts/{id}/key.pem in the state \
                  from a backup; without a backup, name another secret in privateKeySecretRef of \
@@ -208,10 +209,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     /// The key of the referenced secret if there is one, else the one that an interrupted run made,
     /// else a new one.
-    pub(super) async fn obtain_account_key(&self, task: &Task) -> Result<Outcome, EffectError> {
-        let acme = &task.issuer.acme;
+    pub(super) async fn obtain_account_key(&self, issuer: &Issuer) -> Result<Outcome, EffectError> {
+        let acme = &issuer.acme;
         let reference = with_default_key(&acme.private_key_secret_ref, "tls.key");
-        let id = account_id(&AccountIdentity::of(&task.issuer));
+        let id = account_id(&AccountIdentity::of(issuer));
         let records = Records::new(self.store.documents());
         let stored = records.account_key(&id).await.map_err(|e| error::state(&e))?;
         let known = records.account(&id).await.map_err(|e| error::state(&e))?;
@@ -223,7 +224,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                 std::str::from_utf8(bytes).ok().and_then(|pem| AccountKey::from_pem(pem).ok());
             !gone.is_some_and(|gone| key.is_some_and(|key| digest_of_key(&key) == gone.public_key))
         });
-        let found = match self.access(task).secret_and_file(&reference) {
+        let found = match self.access(issuer).secret_and_file(&reference) {
             Ok((bytes, path)) => Some((bytes, path.display().to_string())),
             Err(SecretError::Missing { .. }) => {
                 stored.map(|bytes| (bytes, "the key in the state".to_owned()))
@@ -256,10 +257,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::AccountKey { pem: Secret(pem), public_key, fresh })
     }
 
-    pub(super) async fn find_account(&self, task: &Task) -> Result<Outcome, EffectError> {
-        let client = self.client(task)?;
-        let key = self.account_key(task).await?;
-        match client.find_account(&key).await.map_err(|e| no_account(task, &e))? {
+    pub(super) async fn find_account(&self, issuer: &Issuer) -> Result<Outcome, EffectError> {
+        let client = self.client(issuer)?;
+        let key = self.account_key(issuer).await?;
+        match client.find_account(&key).await.map_err(|e| no_account(issuer, &e))? {
             Some(answer) => account_seen(&client, answer, None).await,
             None => Ok(Outcome::NoAccount),
         }
@@ -267,34 +268,34 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn register(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         contacts: Vec<String>,
     ) -> Result<Outcome, EffectError> {
-        let client = self.client(task)?;
-        let key = self.account_key(task).await?;
-        let eab = self.access(task).external_account_binding()?;
+        let client = self.client(issuer)?;
+        let key = self.account_key(issuer).await?;
+        let eab = self.access(issuer).external_account_binding()?;
         let answer = client.register(&key, &contacts, eab.as_ref()).await;
-        let answer = answer.map_err(|e| no_account(task, &e))?;
+        let answer = answer.map_err(|e| no_account(issuer, &e))?;
         let sent = answer.created.then_some(contacts);
         account_seen(&client, answer, sent).await
     }
 
     pub(super) async fn update_contacts(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         contacts: Vec<String>,
     ) -> Result<Outcome, EffectError> {
-        let client = self.client(task)?;
-        let key = self.account_key(task).await?;
+        let client = self.client(issuer)?;
+        let key = self.account_key(issuer).await?;
         let answer = client.update_contacts(&key, account, &contacts).await;
         account_seen(&client, answer.map_err(|e| error::ca(&e))?, Some(contacts)).await
     }
 
     /// The issuer's secrets, CA and providers.
-    pub(super) fn access<'a>(&'a self, task: &'a Task) -> IssuerAccess<'a> {
+    pub(super) fn access<'a>(&'a self, issuer: &'a Issuer) -> IssuerAccess<'a> {
         IssuerAccess {
-            issuer: &task.issuer,
+            issuer,
             secrets: &self.secrets,
             cluster_resource_namespace: &self.options.cluster_resource_namespace,
         }
@@ -302,12 +303,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     pub(super) async fn create_order(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: &str,
         mut new: NewOrder,
     ) -> Result<Outcome, EffectError> {
         if new.profile.is_some() || new.replaces.is_some() {
-            let client = self.client(task)?;
+            let client = self.client(issuer)?;
             let mut directory = client.directory().await.map_err(|e| error::ca(&e))?;
             if let Some(profile) = &new.profile {
                 // The CA may offer it since an earlier run fetched the directory.
@@ -315,24 +316,24 @@ impl<C: Clock, S: Store> World<'_, C, S> {
                     directory = client.fresh_directory().await.map_err(|e| error::ca(&e))?;
                 }
                 offers_profile(directory.profiles.as_ref(), profile).map_err(|message| {
-                    let refused = (task.issuer.acme.server.clone(), profile.clone());
+                    let refused = (issuer.acme.server.clone(), profile.clone());
                     self.refused_profiles.borrow_mut().insert(refused, message.clone());
                     error::precondition(message)
                 })?;
             }
             new.replaces.take_if(|_| directory.renewal_info.is_none());
         }
-        let (session, _) = self.session(task, account).await?;
+        let (session, _) = self.session(issuer, account).await?;
         order_seen(session.new_order(&new).await)
     }
 
     /// Asks when to renew a certificate.
     pub(super) async fn ask_for_renewal_information(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         certificate_id: &str,
     ) -> Result<Outcome, EffectError> {
-        let seen = match self.client(task)?.renewal_info(certificate_id).await {
+        let seen = match self.client(issuer)?.renewal_info(certificate_id).await {
             Err(AcmeError::Unsupported { .. }) => return Ok(Outcome::NoRenewalInformation),
             seen => seen.map_err(|e| error::ca(&e))?,
         };
@@ -348,17 +349,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn download(
         &self,
         task: &Task,
+        issuer: &Issuer,
         account: &str,
         url: &str,
         preferred: &str,
         public_key: &PublicKeyDigest,
     ) -> Result<pki::Chain, EffectError> {
-        let (session, _) = self.session(task, account).await?;
+        let (session, _) = self.session(issuer, account).await?;
         let downloaded = session.certificate(url).await.map_err(|e| error::ca(&e))?;
         // A request for the directory alone could fail, and the certificate with it.
-        let directory = self.client(task)?.known_directory();
+        let directory = self.client(issuer)?.known_directory();
         if directory.is_some_and(|directory| directory.renewal_info.is_none()) {
-            self.without_renewal_info.borrow_mut().insert(task.issuer.acme.server.clone());
+            self.without_renewal_info.borrow_mut().insert(issuer.acme.server.clone());
         }
         let invalid = |error: &dyn std::fmt::Display| {
             error::unusable(format!("Invalid certificate retrieved from ACME server: {error}"))
@@ -516,8 +518,7 @@ fn challenge_seen(view: ChallengeView) -> ChallengeSeen {
 
 /// The error of an account operation: at the directory's URL, of a CA that never answered, a
 /// mistake in the manifest.
-fn no_account(task: &Task, failure: &AcmeError) -> EffectError {
-    let issuer = &task.issuer;
+fn no_account(issuer: &Issuer, failure: &AcmeError) -> EffectError {
     if !failure.is_no_directory(&issuer.acme.server) {
         return error::ca(failure);
     }

@@ -4,7 +4,7 @@ use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::ports::{Clock, Store};
 use crate::engine::task::Task;
-use crate::resource::{ChallengeSpec, ChallengeType, Dns01Target, Settings};
+use crate::resource::{ChallengeSpec, ChallengeType, Dns01Target, Issuer, Settings};
 use crate::solver::{Ground, ServedSolver};
 
 impl<C: Clock, S: Store> World<'_, C, S> {
@@ -27,13 +27,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn present(
         &self,
         task: &Task,
+        issuer: &Issuer,
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
         let settings = task.settings();
         match self.served_solver(&settings, &challenge.kind) {
             Some(solver) => solver.present(challenge).map_err(EffectError::new)?,
-            None => self.present_record(task, challenge, target).await?,
+            None => self.present_record(issuer, challenge, target).await?,
         }
         Ok(Outcome::Presented)
     }
@@ -55,13 +56,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn clean_up(
         &self,
         task: &Task,
+        issuer: &Issuer,
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<Outcome, EffectError> {
         let settings = task.settings();
         match self.served_solver(&settings, &challenge.kind) {
             Some(solver) => solver.clean_up(challenge).await.map_err(EffectError::new)?,
-            None => self.take_record_back(task, challenge, target).await?,
+            None => self.take_record_back(issuer, challenge, target).await?,
         }
         Ok(Outcome::CleanedUp)
     }

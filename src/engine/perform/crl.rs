@@ -35,7 +35,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
 
     async fn fetch_crl(&self, task: &Task, url: &str, issuer: &[u8]) -> Option<RevocationList> {
         let network = Network::new(Rc::clone(&self.resolver), self.options.http01.check)
-            .with_servers([task.issuer.acme.server.as_str()].into_iter());
+            .with_servers(task.issuers.iter().map(|issuer| issuer.acme.server.as_str()));
         let doubt = match network.fetch(url, None).await {
             Ok(list) => match RevocationList::read(&list, url, false, issuer, self.clock.now()) {
                 Ok(list) => return Some(list),

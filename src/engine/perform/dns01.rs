@@ -9,12 +9,11 @@ use super::world::World;
 use crate::controller::{EffectError, Outcome};
 use crate::engine::inputs::digest_of;
 use crate::engine::ports::{Clock, Store};
-use crate::engine::task::Task;
 use crate::probe::{self, Dns01Request, Resolver};
 use crate::resource::dns01::record_name;
 use crate::resource::{
     ChallengeSpec, CheckReport, CnameStrategy, Dns01, Dns01Provider, Dns01Target, Identifier,
-    Solver,
+    Issuer, Solver,
 };
 use crate::solver::dns01::{Action, DnsProvider, TxtRecord, txt_value};
 
@@ -22,10 +21,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// The provider of a solver, with validated settings and its credentials.
     pub(super) fn provider(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         settings: &Dns01Provider,
     ) -> Result<Rc<dyn DnsProvider>, EffectError> {
-        let access = self.access(task);
+        let access = self.access(issuer);
         let key = (access.namespace().to_owned(), digest_of_provider(settings));
         if let Some(provider) = self.providers.borrow().get(&key) {
             return Ok(Rc::clone(provider));
@@ -54,12 +53,12 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Finds the zone and name of the TXT record. Nothing is written.
     pub(super) async fn locate(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         spec: &ChallengeSpec,
     ) -> Result<Outcome, EffectError> {
         let (dns01, domain) = (settings_of(spec)?, domain_of(spec)?);
         // Its settings may have become unusable since the order was made.
-        let provider = self.provider(task, &dns01.provider)?;
+        let provider = self.provider(issuer, &dns01.provider)?;
         let strategy = dns01.cname_strategy.unwrap_or(CnameStrategy::None);
         let (name, zone) = if provider.needs_zone() || strategy == CnameStrategy::Follow {
             let is_recursive_only = self.options.dns01.recursive_nameservers_only;
@@ -102,49 +101,49 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     /// Adds the value at the place that was found.
     pub(super) async fn present_record(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<(), EffectError> {
         let target = target.ok_or_else(|| error::local("the place of the record is not known"))?;
         let record = record_of(challenge, target)?;
         let provider = &settings_of(challenge)?.provider;
-        self.write_record(task, provider, Action::Present, &record).await
+        self.write_record(issuer, provider, Action::Present, &record).await
     }
 
     /// Removes the value, with the solver of the issuer that has the settings it was written
     /// with: credentials are never sent to a server that only the state names.
     pub(super) async fn take_record_back(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         challenge: &ChallengeSpec,
         target: Option<&Dns01Target>,
     ) -> Result<(), EffectError> {
         let Some(target) = target else { return Ok(()) };
-        let solvers = &task.issuer.acme.solvers;
+        let solvers = &issuer.acme.solvers;
         let mut providers = solvers.iter().filter_map(Solver::dns01).map(|dns01| &dns01.provider);
         let settings = providers.find(|one| digest_of_provider(one) == target.solver_digest);
         let Some(settings) = settings else {
-            let issuer = &task.issuer.metadata.name;
+            let issuer = &issuer.metadata.name;
             return Err(error::precondition(format!(
                 "issuer \"{issuer}\" no longer has the solver settings that created it; certctl \
                  removes it once they are restored"
             )));
         };
         let record = record_of(challenge, target)?;
-        self.write_record(task, settings, Action::CleanUp, &record).await
+        self.write_record(issuer, settings, Action::CleanUp, &record).await
     }
 
     /// Adds the value to those at its name, or removes it. A program that does it may be left from a
     /// run that was killed.
     async fn write_record(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         settings: &Dns01Provider,
         action: Action,
         record: &TxtRecord,
     ) -> Result<(), EffectError> {
-        let provider = self.provider(task, settings)?;
+        let provider = self.provider(issuer, settings)?;
         let written = async |lock: Option<&File>| match (provider.as_program(), action) {
             (Some(solver), _) => solver.run(action, record, lock).await,
             (None, Action::Present) => provider.present(record).await,

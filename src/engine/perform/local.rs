@@ -10,7 +10,7 @@ use crate::engine::inputs::{names_of, solver_for};
 use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki;
-use crate::resource::{Cause, DeployTarget, KeyAlgorithm};
+use crate::resource::{Cause, DeployTarget, Issuer, KeyAlgorithm};
 use crate::store::Records;
 
 /// Generates a key on a blocking thread, off the main one.
@@ -28,33 +28,34 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn prepare(
         &self,
         task: &Task,
+        issuer: &Issuer,
         solving: bool,
         contents: &SecretContents,
         targets: &[DeployTarget],
     ) -> Result<Outcome, EffectError> {
         self.can_be_stored(task)?;
-        self.access(task).external_account_binding()?;
-        self.formats_can_be_made(task, contents)?;
+        self.access(issuer).external_account_binding()?;
+        self.formats_can_be_made(task, issuer, contents)?;
         check_targets(targets, &self.options.hooks, &self.options.bounds)?;
         if !solving {
             return Ok(Outcome::Prepared);
         }
         let mut served = BTreeSet::new();
         for name in names_of(&task.certificate) {
-            let Some(chosen) = solver_for(&task.issuer, &task.certificate, &name) else {
+            let Some(chosen) = solver_for(issuer, &task.certificate, &name) else {
                 return Err(error::precondition(format!(
                     "{name}: no solver of issuer \"{}\" matches this name",
-                    task.issuer.metadata.name
+                    issuer.metadata.name
                 )));
             };
             let Some(dns01) = chosen.solver.dns01() else {
                 served.insert(chosen.kind);
                 continue;
             };
-            self.provider(task, &dns01.provider).map_err(|error| {
+            self.provider(issuer, &dns01.provider).map_err(|error| {
                 let cause = Cause::Solver {
                     identifier: name.clone(),
-                    issuer: task.issuer.metadata.name.clone(),
+                    issuer: issuer.metadata.name.clone(),
                     cause: Box::new(error.cause),
                 };
                 EffectError { cause, ..error }

@@ -15,8 +15,8 @@ use crate::engine::ports::{Clock, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
-    BannedKeys, CertificateRecord, Issuance, LeafFacts, NamespacedName, PublishedKeystore, Remedy,
-    SecretFiles, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
+    BannedKeys, CertificateRecord, Issuance, Issuer, LeafFacts, NamespacedName, PublishedKeystore,
+    Remedy, SecretFiles, SecretMetadata, StoredPair, annotation, annotations_of, csv, keystore,
 };
 use crate::store::Records;
 
@@ -42,12 +42,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn publish(
         &self,
         task: &Task,
+        issuer: &Issuer,
         certificate: &str,
         contents: &SecretContents,
-        issued: Issued<'_>,
+        entry: Issued<'_>,
     ) -> Result<Outcome, EffectError> {
-        let leaf = self.put_live(task, certificate, issued.revision, contents).await?;
-        let line = self.issuance(task, &leaf, issued);
+        let leaf = self.put_live(task, issuer, certificate, entry.revision, contents).await?;
+        let line = self.issuance(task, &leaf, entry);
         Records::new(self.store.documents())
             .log_issuance(line)
             .await
@@ -83,13 +84,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn publish_temporary(
         &self,
         task: &Task,
+        issuer: &Issuer,
         revision: u32,
         contents: &SecretContents,
     ) -> Result<Outcome, EffectError> {
         let key = self.next_key(task).await?;
         let pem = pki::temporary_certificate(&task.certificate.spec, &key, self.clock.now());
         let pem = pem.map_err(error::local)?;
-        let leaf = self.put_live(task, &pem, revision, contents).await?;
+        let leaf = self.put_live(task, issuer, &pem, revision, contents).await?;
         Ok(Outcome::PublishedTemporary(Box::new(leaf)))
     }
 
@@ -97,6 +99,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) async fn rewrite(
         &self,
         task: &Task,
+        issuer: &Issuer,
         revision: u32,
         contents: &SecretContents,
     ) -> Result<Outcome, EffectError> {
@@ -111,7 +114,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(error::precondition)?;
         let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(error::precondition)?;
-        let files = self.secret_files(task, contents, &key, &chain)?;
+        let files = self.secret_files(task, issuer, contents, &key, &chain)?;
         self.store
             .live_files()
             .publish(&secret, revision, &files, None)
@@ -154,13 +157,14 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     async fn put_live(
         &self,
         task: &Task,
+        issuer: &Issuer,
         certificate: &str,
         revision: u32,
         contents: &SecretContents,
     ) -> Result<LeafFacts, EffectError> {
         let key = self.next_key(task).await?;
         let chain = pki::Chain::from_pem(certificate).map_err(error::local)?;
-        let files = self.secret_files(task, contents, &key, &chain)?;
+        let files = self.secret_files(task, issuer, contents, &key, &chain)?;
         let secret = task.certificate.secret_key();
         let sets = self.sets(&secret).await?;
         let record = self.record(&task.certificate.metadata.key()).await?;
@@ -197,9 +201,10 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     pub(super) fn formats_can_be_made(
         &self,
         task: &Task,
+        issuer: &Issuer,
         contents: &SecretContents,
     ) -> Result<(), EffectError> {
-        authorities(task, contents)?;
+        authorities(task, issuer, contents)?;
         for name in contents.keystores.keys() {
             password(&self.secrets, &task.certificate, name).map_err(error::precondition)?;
         }
@@ -209,12 +214,13 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     fn secret_files(
         &self,
         task: &Task,
+        issuer: &Issuer,
         of: &SecretContents,
         key: &pki::PrivateKey,
         chain: &pki::Chain,
     ) -> Result<SecretFiles, EffectError> {
         let mut files = pki::secret_files(&task.certificate.spec, key, chain);
-        let authorities = authorities(task, of)?;
+        let authorities = authorities(task, issuer, of)?;
         if let Some(authorities) = &authorities {
             let pem = authorities.to_pem().into_bytes();
             files.0.insert("ca.crt".to_owned(), Zeroizing::new(pem));
@@ -243,8 +249,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// One line of `issuance.log`.
-    fn issuance(&self, task: &Task, leaf: &LeafFacts, issued: Issued<'_>) -> String {
-        let Issued { revision, account, renewal, exempt } = issued;
+    fn issuance(&self, task: &Task, leaf: &LeafFacts, entry: Issued<'_>) -> String {
+        let Issued { revision, account, renewal, exempt } = entry;
         let line = Issuance {
             time: self.clock.now(),
             certificate: task.certificate.metadata.key().to_string(),
@@ -282,7 +288,11 @@ fn keystore(
 }
 
 /// The certificates of ca.crt, when the spec requests one.
-fn authorities(task: &Task, contents: &SecretContents) -> Result<Option<pki::Chain>, EffectError> {
+fn authorities(
+    task: &Task,
+    issuer: &Issuer,
+    contents: &SecretContents,
+) -> Result<Option<pki::Chain>, EffectError> {
     match &contents.authorities {
         Some(pem) => {
             let chain = pki::Chain::from_pem(pem);
@@ -290,7 +300,7 @@ fn authorities(task: &Task, contents: &SecretContents) -> Result<Option<pki::Cha
         }
         None if task.settings().ca_crt_from_bundle => Err(error::precondition(format!(
             "certctl/ca-crt: from-ca-bundle: issuer \"{}\" has no caBundle",
-            task.issuer.metadata.name
+            issuer.metadata.name
         ))),
         None => Ok(None),
     }

@@ -11,6 +11,7 @@
 mod command_line;
 mod declared;
 mod imports;
+mod issuers;
 mod literals;
 mod tree;
 mod validation_method;

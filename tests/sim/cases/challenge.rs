@@ -241,7 +241,7 @@ fn on_stage(given: &Value) -> Stage {
     }
     let kind: ChallengeType = given["type"].as_str().unwrap_or("HTTP-01").to_owned().into();
     let mut stage = stage::issuing(snapshot);
-    let mut solver = stage.snapshot.issuer.acme.solvers.first().unwrap().clone();
+    let mut solver = stage.snapshot.issuer().acme.solvers.first().unwrap().clone();
     solver.wait_instead_of_self_check =
         seconds(&given["waitInsteadOfSelfCheckSeconds"]).map(GoDuration);
     let known: AuthorizationState = given["state"].as_str().unwrap_or("pending").to_owned().into();

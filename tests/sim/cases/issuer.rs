@@ -1,6 +1,7 @@
 //! Solvers, the scheduler, and the account.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use certctl::acme::AccountKey;
 use certctl::controller::{Effect, EffectError, Outcome, Secret, account, scheduler as slots};
@@ -153,7 +154,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
     let email = input["email"].as_str().unwrap_or("same");
     let unlike = if input["update"].is_null() { email } else { "another@example.com" };
     let registered = input["registered"].as_str().unwrap_or(unlike);
-    email.clone_into(&mut stage.snapshot.issuer.acme.email);
+    email.clone_into(&mut Arc::make_mut(&mut stage.snapshot.issuers.first).acme.email);
     if input["key"].is_string() {
         stage.snapshot.account = None;
     } else if let Some(account) = &mut stage.snapshot.account {
@@ -166,7 +167,7 @@ pub(crate) fn account_setup(case: &Case) -> Value {
         }
     }
     stage.snapshot.run.order.was_requested = false;
-    let contacts = account::contacts(&stage.snapshot.issuer);
+    let contacts = account::contacts(stage.snapshot.issuer());
     let is_update = |effect: &Effect| matches!(effect, Effect::UpdateContacts { .. });
     let asks = |effect: &Effect| {
         is_update(effect) || matches!(effect, Effect::FindAccount | Effect::RegisterAccount { .. })

@@ -184,7 +184,7 @@ fn challenge(
             wildcard: false,
             token: "token".to_owned(),
             key: "token.key".to_owned(),
-            solver: stage.snapshot.issuer.acme.solvers.first().unwrap().clone(),
+            solver: stage.snapshot.issuer().acme.solvers.first().unwrap().clone(),
         }),
         state: state_of(known, (!is_final).then_some(Phase::Queued)),
         reason: String::new(),

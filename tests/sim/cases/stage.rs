@@ -132,14 +132,15 @@ pub(crate) fn idle() -> Snapshot {
             settings: Settings::default(),
             origin: origin.clone(),
         },
-        issuer: Issuer {
+        issuers: Arc::new(Issuer {
             kind: IssuerKind::Issuer,
             metadata: issuer,
             acme: acme(),
             settings: Settings::default(),
             origin,
             server_line: 1,
-        },
+        })
+        .into(),
         settings: Settings::default(),
         record: CertificateRecord {
             creation_timestamp: noon(),
@@ -278,7 +279,7 @@ pub(crate) fn order(snapshot: &Snapshot) -> Order {
             revision: 1,
             request: "the CSR".to_owned(),
             issuer_ref: snapshot.certificate.spec.issuer_ref.clone(),
-            directory_url: snapshot.issuer.acme.server.clone(),
+            directory_url: snapshot.issuer().acme.server.clone(),
             account_url: "https://ca.test/account/1".to_owned(),
             identifiers: certctl::controller::order::identifiers(&snapshot.certificate.spec),
             profile: String::new(),

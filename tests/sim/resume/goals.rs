@@ -92,7 +92,7 @@ fn with_a_hook_and_a_reload() -> Scene {
 
 fn with_other_contacts() -> Scene {
     let mut scene = issued();
-    "other@example.com".clone_into(&mut Arc::make_mut(&mut scene.task.issuer).acme.email);
+    "other@example.com".clone_into(&mut Arc::make_mut(&mut scene.task.issuers.first).acme.email);
     scene
 }
 

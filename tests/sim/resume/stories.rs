@@ -215,7 +215,8 @@ fn the_next_attempt_has_its_listener_although_its_csr_is_the_same() {
 #[test]
 fn an_edited_issuer_is_asked_at_once_whatever_was_left_at_the_old_one() {
     let edit = |scene: &mut Scene| {
-        Arc::make_mut(&mut scene.task.issuer).acme.server = "https://ca.test/production".to_owned();
+        Arc::make_mut(&mut scene.task.issuers.first).acme.server =
+            "https://ca.test/production".to_owned();
         scene.task.input_digest = "2".to_owned();
     };
     let mut failed = refused();

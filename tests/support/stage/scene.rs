@@ -104,7 +104,7 @@ impl Scene {
         let mut scene = Self::new(names);
         let provider = Dns01Provider::Rfc2136(Rfc2136::default());
         let dns01 = Dns01 { cname_strategy: None, nameservers: Vec::new(), provider };
-        Arc::make_mut(&mut scene.task.issuer).acme.solvers[0].kind =
+        Arc::make_mut(&mut scene.task.issuers.first).acme.solvers[0].kind =
             SolverKind::Dns01(Box::new(dns01));
         scene
     }
@@ -467,14 +467,15 @@ pub(crate) fn task(name: &str, names: &[&str]) -> Task {
             settings: Settings::default(),
             origin: origin.clone(),
         }),
-        issuer: Arc::new(Issuer {
+        issuers: Arc::new(Issuer {
             kind: IssuerKind::Issuer,
             metadata: metadata("le"),
             acme,
             settings: Settings::default(),
             origin,
             server_line: 1,
-        }),
+        })
+        .into(),
         manifest: Some(PathBuf::from("/etc/certctl/web.yaml")),
         references: Vec::new(),
         force: None,

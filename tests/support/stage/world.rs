@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use certctl::controller::{
@@ -17,8 +18,9 @@ use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
     Account, AccountIdentity, AccountStep, CaFailure, CaFault, Cause, ChallengeSpec, ChallengeType,
-    CheckReport, Dns01Target, Http01Report, Issuance, KeyAlgorithm, LeafFacts, NamespacedName,
-    Order, Outlook, Phase, PublicKeyDigest, RevocationAnswer, Verdict, annotations_of,
+    CheckReport, Dns01Target, Http01Report, Issuance, Issuer, KeyAlgorithm, LeafFacts,
+    NamespacedName, Order, Outlook, Phase, PublicKeyDigest, RevocationAnswer, Verdict,
+    annotations_of,
 };
 use certctl::store::Records;
 use jiff::{SignedDuration, Timestamp};
@@ -106,7 +108,12 @@ impl World {
         Ok(Outcome::Prepared)
     }
 
-    async fn do_it(&self, task: &Task, effect: &Effect) -> Result<Outcome, EffectError> {
+    async fn do_it(
+        &self,
+        task: &Task,
+        issuer: &Issuer,
+        effect: &Effect,
+    ) -> Result<Outcome, EffectError> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         match effect {
             Effect::Prepare { solving, .. } => self.prepare(*solving),
@@ -124,7 +131,7 @@ impl World {
                 Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
             }
             Effect::ObtainAccountKey => {
-                Ok(self.account_key(&account_id(&AccountIdentity::of(&task.issuer))).await)
+                Ok(self.account_key(&account_id(&AccountIdentity::of(issuer))).await)
             }
             Effect::Locate { challenge } => Ok(Outcome::Located(place(challenge))),
             Effect::Present { challenge, .. } => {
@@ -177,8 +184,8 @@ impl World {
             | Effect::DeactivateAccount { .. } => {
                 let number = self.requests.replace(self.requests.get() + 1);
                 self.wait_for_the_ca().await;
-                let (account, order) = (self.account(task).await, self.newest_order(task).await);
-                let answer = self.ask_the_ca(task, account, order, effect);
+                let (account, order) = (self.account(issuer).await, self.newest_order(task).await);
+                let answer = self.ask_the_ca(issuer, account, order, effect);
                 if self.error.lost == Some(number) { Err(lost()) } else { answer }
             }
         }
@@ -217,8 +224,8 @@ impl World {
         Outcome::AccountKey { pem: Secret(pem), public_key, fresh }
     }
 
-    async fn account(&self, task: &Task) -> Option<Account> {
-        let id = account_id(&AccountIdentity::of(&task.issuer));
+    async fn account(&self, issuer: &Issuer) -> Option<Account> {
+        let id = account_id(&AccountIdentity::of(issuer));
         Records::new(&self.disk).account(&id).await.unwrap().map(|account| account.value)
     }
 
@@ -277,7 +284,7 @@ impl World {
 
     fn ask_the_ca(
         &self,
-        task: &Task,
+        issuer: &Issuer,
         account: Option<Account>,
         order: Option<Order>,
         effect: &Effect,
@@ -298,7 +305,7 @@ impl World {
         }
         let found = |url: String| Outcome::Account {
             url,
-            contacts: account::contacts(&task.issuer),
+            contacts: account::contacts(issuer),
             terms_of_service: None,
         };
         let PublicKeyDigest(digest) = account.as_ref().unwrap().public_key.clone();
@@ -378,10 +385,10 @@ impl World {
     }
 
     /// What is done by hand is on disk before it is begun.
-    async fn check_request(&self, task: &Task, effect: &Effect) {
+    async fn check_request(&self, task: &Task, issuer: &Issuer, effect: &Effect) {
         let records = Records::new(&self.disk);
         let record = records.certificate(&task.certificate.metadata.key()).await.unwrap();
-        let next_step = self.account(task).await.map(|account| account.next_step);
+        let next_step = self.account(issuer).await.map(|account| account.next_step);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
                 let owed = record.unwrap().value.revocations;
@@ -403,8 +410,8 @@ impl World {
     }
 
     /// Whatever might exist outside after this effect must be on disk before.
-    async fn check_intent(&self, task: &Task, effect: &Effect) {
-        self.check_request(task, effect).await;
+    async fn check_intent(&self, task: &Task, issuer: &Issuer, effect: &Effect) {
+        self.check_request(task, issuer, effect).await;
         let expected = match effect {
             Effect::CreateOrder { .. } => "creating",
             Effect::Finalize { .. } => "finalizing",
@@ -461,8 +468,8 @@ impl Drop for World {
 }
 
 impl Performer for World {
-    async fn perform(&self, task: &Task, effect: Effect) -> Outcome {
-        self.check_intent(task, &effect).await;
+    async fn perform(&self, task: &Task, issuer: Arc<Issuer>, effect: Effect) -> Outcome {
+        self.check_intent(task, &issuer, &effect).await;
         let effects = self.fuse.passed(EFFECT);
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
         for (of, start, seconds) in self.error.slow {
@@ -475,7 +482,7 @@ impl Performer for World {
             self.signal.send_replace(Some(15));
             // The CA has the request, and a provider will do it, whoever waits for the answer.
             if let Effect::CreateOrder { .. } = effect {
-                done = Some(Box::pin(self.do_it(task, &effect)).await);
+                done = Some(Box::pin(self.do_it(task, &issuer, &effect)).await);
             }
             let mut late = Late { world: self, answer: None };
             if let Effect::Present { challenge, .. } = &effect {
@@ -490,7 +497,7 @@ impl Performer for World {
         }
         let outcome = match done {
             Some(outcome) => outcome,
-            None => Box::pin(self.do_it(task, &effect)).await,
+            None => Box::pin(self.do_it(task, &issuer, &effect)).await,
         };
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)

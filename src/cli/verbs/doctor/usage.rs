@@ -23,7 +23,7 @@ impl<'a> Use<'a> {
     /// Uses in some tasks.
     pub(in crate::cli) fn of_tasks(tasks: impl IntoIterator<Item = &'a Task>) -> Vec<Self> {
         let tasks = tasks.into_iter();
-        tasks.map(|task| Self::new(&task.certificate, &task.issuer)).collect()
+        tasks.map(|task| Self::new(&task.certificate, &task.issuers.first)).collect()
     }
 
     /// Uses in some manifests.
