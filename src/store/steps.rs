@@ -455,6 +455,23 @@ mod tests {
     }
 
     #[test]
+    fn a_document_is_set_aside_as_the_steps_made_it_and_the_other_steps_hold() {
+        let (scratch, _) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        let (record, order) = (Key::Certificate(web()), Key::Order(web(), 1, 1));
+        let before = Version::of(b"before");
+        let damaged = step(&state, &record, Some(b"damaged"), Some(&before)).unwrap();
+        step(&state, &Key::Request(web(), 1), Some(b"csr"), None).unwrap();
+        let creating = step(&state, &order, Some(b"creating"), None).unwrap();
+        let found = done(state.quarantine(&record, &before));
+        assert!(matches!(found, Err(StoreError::Conflict { .. })), "{found:?}");
+        let moved = [(&record, damaged), (&order, creating)]
+            .map(|(key, seen)| done(state.quarantine(key, &seen)).unwrap());
+        assert_eq!(moved.map(|path| fs::read_to_string(path).unwrap()), ["damaged", "creating"]);
+        assert_eq!(seen(scratch.path()), [None, None, Some("csr".to_owned()), None]);
+    }
+
+    #[test]
     fn however_the_file_is_cut_or_damaged_what_is_read_is_a_step() {
         let (scratch, file) = known();
         let all = issue(&open(scratch.path(), OpenMode::ReadWrite), scratch.path());

@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use super::{StateDirectory, is_fleeting};
 use crate::store::documents::{Documents, Page, Stored, Version};
 use crate::store::error::StoreError;
-use crate::store::folder::{Guard, text};
+use crate::store::folder::text;
 use crate::store::key::{Collection, Key, Lock, Log};
 use crate::store::lock::{self, KernelLock};
 use crate::store::opening::OpenMode;
@@ -72,9 +72,12 @@ impl Documents for StateDirectory {
         if self.mode == OpenMode::ReadOnly {
             return Ok(text(&folder.join(&place.file)));
         }
-        let found = folder.read(&place.file, Guard::Document)?;
-        if found.is_none_or(|found| Version::of(&found) != *seen) {
+        if self.document(key)?.is_none_or(|found| found.revision != *seen) {
             return Err(self.conflict(&place));
+        }
+        // Its bytes may be among the steps alone, and without its file all of them would be stale.
+        if let Some(of) = key.certificate() {
+            self.settle_steps(of, &[])?;
         }
         atomic::set_aside(&folder, &place.file, &place.file)
     }
