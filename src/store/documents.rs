@@ -61,7 +61,8 @@ pub struct Page {
 /// A lock that is held. It is given back when this is dropped, or when the process ends; a shared store
 /// gives it to another holder once it has run out.
 pub trait Lease: std::fmt::Debug {
-    /// Counts the holders of the lock: a later one has a greater number.
+    /// Counts the holders of the lock: a later one has a greater number. The count of a
+    /// [`Lock::Order`] may begin again once nothing holds it.
     fn epoch(&self) -> u64;
 
     /// How long the lock is surely held, by a clock that goes on while the machine sleeps;
@@ -75,10 +76,14 @@ pub trait Lease: std::fmt::Debug {
 /// What all hosts of one state share. No call spans two documents: nothing here needs a transaction.
 ///
 /// Contract:
-/// - A `get` after a write that returned sees it, in all processes. A reader sees the old or the new
-///   bytes, never a part.
+/// - A `get` or `list` after a write that returned sees it, in all processes that may write. A reader
+///   sees the old or the new bytes, never a part.
 /// - A write ends with a version, in [`StoreError::Conflict`] (another writer was faster, and nothing
-///   was written), or in [`StoreError::Unknown`] (it may have been written).
+///   was written), or in [`StoreError::Unknown`] (it may have been written, or be written some time
+///   later: if it was a `create`, also after a `delete`). A shared store may repeat a write whose
+///   answer is lost, and so end one that was done in `Conflict` with itself.
+/// - A version may be a digest: a document that has its old bytes again may have its old version.
+///   Who must notice that, or know its own write again, never writes the same bytes twice.
 /// - What is written of a certificate is seen at once, and durable after [`Documents::sync`] or
 ///   [`Documents::settle`], with all that was written of it before; the work under a
 ///   [`Lock::Certificate`] ends with the latter. All else is durable when the write returns, but for
@@ -113,30 +118,33 @@ pub trait Documents {
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Renames a damaged document, so that it is neither read again nor overwritten, and returns the
-    /// new name. `seen` is what was read: a document that changed since is left unchanged, as a
-    /// `Conflict`. A store opened for reading renames nothing.
+    /// new name, for messages. `seen` is what was read: a document that changed since, or is gone, is
+    /// left unchanged, as a `Conflict`. A store opened for reading renames nothing. What is renamed of
+    /// the queue may be lost.
     fn quarantine(
         &self,
         key: &Key,
         seen: &Version,
     ) -> impl Future<Output = Result<String, StoreError>>;
 
-    /// Lists documents in the order of keys, after this one. A certificate that is listed may have no
-    /// document yet.
+    /// Lists documents in the order of keys, after this one, which need not exist. A page that has more
+    /// after it has keys. A certificate that is listed may have no document, yet or any more.
     fn list(
         &self,
         of: &Collection,
         after: Option<&Key>,
     ) -> impl Future<Output = Result<Page, StoreError>>;
 
-    /// Appends lines to a log, all or none where nothing fails.
+    /// Appends lines to a log, each without a line end; all or none where nothing fails. Those of other
+    /// processes may come between them.
     fn append(&self, log: &Log, lines: &[String]) -> impl Future<Output = Result<(), StoreError>>;
 
     /// The lines of a log, oldest first. One that was cut off may be among them.
     fn read_log(&self, log: &Log) -> impl Future<Output = Result<Vec<String>, StoreError>>;
 
     /// Takes a lock, waiting at most `wait` for another holder to release it; then
-    /// [`StoreError::Locked`].
+    /// [`StoreError::Locked`]. A wait that is not positive is one attempt. After
+    /// [`StoreError::Unknown`] the lock may be taken until it runs out.
     fn lease(
         &self,
         lock: &Lock,
