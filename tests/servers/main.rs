@@ -25,6 +25,8 @@ mod pebble;
 mod pebble_support;
 mod power_loss;
 mod proxies;
+#[path = "../support/random.rs"]
+mod random;
 mod stateless;
 mod step_ca;
 #[expect(dead_code, unused_imports, reason = "other executables use the rest")]

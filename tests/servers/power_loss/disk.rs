@@ -14,6 +14,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::trace::Change;
+use crate::random::Random;
 use crate::support::{Entry, State, World, fixture};
 
 /// Files, folders and links, by their paths. A folder comes before what is in it.
@@ -409,18 +410,6 @@ fn digits(mut number: usize, choices: &[Choice]) -> Vec<usize> {
         digit
     };
     choices.iter().map(digit).collect()
-}
-
-/// Numbers that look random and are the same each time.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        // Knuth's MMIX; the high bits are the good ones.
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % end
-    }
 }
 
 /// Writes a tree into the world's folder, in place of what is there.

@@ -18,8 +18,9 @@ use certctl::rehearsal::{Moment, RequestKind};
 use certctl::resource::{ConditionType, Order};
 use jiff::Timestamp;
 
+use crate::random::Random;
 use crate::support::{CertificateYaml, Entry, Run, World};
-use disk::{Disk, Random, Tree, Ways, put, taken};
+use disk::{Disk, Tree, Ways, put, taken};
 use trace::{Call, record};
 
 /// A world, what is on its disk before the run, and the run.
