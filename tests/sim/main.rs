@@ -4,6 +4,9 @@
 #![cfg(test)]
 
 mod cases;
+#[path = "../support/contract.rs"]
+mod contract;
+mod documents;
 mod fortnight;
 #[path = "../support/faults/fuse.rs"]
 mod fuse;
@@ -12,7 +15,11 @@ mod month;
 mod overdue;
 #[path = "../support/own_process.rs"]
 mod own_process;
+#[path = "../support/random.rs"]
+mod random;
 mod renewal_information;
+#[path = "../support/resolved.rs"]
+mod resolved;
 mod resume;
 mod siblings;
 #[path = "../support/stage/mod.rs"]
@@ -23,3 +30,5 @@ mod throughput;
 mod timeline;
 mod turns;
 mod unreachable_orders;
+#[path = "../support/weak.rs"]
+mod weak;
