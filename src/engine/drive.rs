@@ -5,6 +5,7 @@ mod adopt;
 mod alert;
 mod ask;
 mod claim;
+mod hold;
 mod pace;
 mod reload;
 mod shared;
@@ -72,6 +73,10 @@ pub(super) async fn certificate<P: Ports>(
             (ended, question)
         }
         Err(StoreError::Locked { holder, .. }) => (ended_with(Ending::Locked { holder }), None),
+        Err(StoreError::Lost { .. }) => {
+            let holder = "another host".to_owned();
+            (ended_with(Ending::Locked { holder }), None)
+        }
         Err(error) => {
             let mut ended = ended_with(state_failure(&error));
             ended.evidence.damage = Some(error.course());
@@ -118,7 +123,7 @@ pub(super) async fn reach<P: Ports>(
             None => Ok(None),
         }
     };
-    let _lease = tokio::select! {
+    let lease = tokio::select! {
         biased;
         signal = signal(engine.shutdown.clone()) => {
             let session = Session::load(engine.ports.store(), task, intervals, now).await?;
@@ -130,13 +135,14 @@ pub(super) async fn reach<P: Ports>(
         Session::load(engine.ports.store(), task, intervals, engine.ports.clock().now()).await?;
     session.lock_timeout = engine.options.lock_timeout;
     let is_renewed = session.snapshot.record.next_revision() > next_revision;
-    let mut drive = Drive::new(engine, shared, task, session);
+    let mut drive = Drive::new(engine, shared, task, session, lease);
     // Of two who ask for a renewal at once, both get the same.
     if is_renewed && drive.force.take_if(|force| !force.asks_for_more()).is_some() {
         engine.observer.renewed_meanwhile(&task.certificate.metadata.key());
     }
     let limited = engine.options.reports_once_a_day(task);
-    let (ending, is_new) = drive.all_passes(limited).await?;
+    let passed = drive.all_passes(limited).await;
+    let (ending, is_new) = passed.map_err(|error| drive.refused(error))?;
     let evidence = Evidence::of(&drive.session.snapshot, &ending);
     let mut ended = Ended { is_new, evidence, ..ended_with(ending) };
     if matches!(task.goal, Goal::Issue | Goal::Deploy { .. } | Goal::CleanUp) {
@@ -326,6 +332,9 @@ impl<P: Ports> Drive<'_, P> {
             if !matches!(step, Step::Record(_)) {
                 let next = if let Step::Act(effects) = &step { effects.as_slice() } else { &[] };
                 self.flush(next).await?;
+                if !(next.is_empty() && owed.is_empty()) {
+                    self.hold().await?;
+                }
                 self.start(owed);
             }
             let wait = match step {

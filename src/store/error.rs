@@ -81,6 +81,12 @@ pub enum StoreError {
     /// Another process wrote first.
     #[error("{path}: changed by another process meanwhile")]
     Conflict { path: String },
+    /// The lock of a certificate ran out, and another host may have it: what this one knows is old.
+    #[error("{what} was taken over by another host")]
+    Lost {
+        /// The lock, for messages.
+        what: String,
+    },
     /// No answer came to a write: it may have been done. Only a shared store ends so.
     #[error("{path}: whether it was written is not known ({why})")]
     Unknown { path: String, why: String },
@@ -141,6 +147,7 @@ impl StoreError {
             | Self::Untrusted(_)
             | Self::Conflict { .. }
             | Self::Unknown { .. }
+            | Self::Lost { .. }
             | Self::Immutable { .. }
             | Self::Locked { .. } => DamageCourse::Unusable,
         }
@@ -171,6 +178,7 @@ impl StoreError {
             | Self::Untrusted(_)
             | Self::Conflict { .. }
             | Self::Unknown { .. }
+            | Self::Lost { .. }
             | Self::Immutable { .. }
             | Self::Locked { .. } => None,
         }
@@ -196,6 +204,7 @@ impl StoreError {
             | Self::TooLarge { .. }
             | Self::Conflict { .. }
             | Self::Unknown { .. }
+            | Self::Lost { .. }
             | Self::Immutable { .. }
             | Self::Locked { .. } => None,
         }

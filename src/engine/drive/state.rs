@@ -28,6 +28,8 @@ pub(super) struct Drive<'a, P: Ports> {
     pub(super) shared: &'a Shared<'a, P::Clock, P::Store>,
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, P::Store>,
+    /// The certificate's lock; none where its documents are not written.
+    pub(super) lease: Option<LeaseOf<P::Store>>,
     /// How the issuance is forced; not where the run that this one waited for has issued.
     pub(super) force: Option<Force>,
     /// The record before, where nothing else asks for the issuance that is forced.
@@ -82,12 +84,14 @@ impl<'a, P: Ports> Drive<'a, P> {
         shared: &'a Shared<'a, P::Clock, P::Store>,
         task: &'a Task,
         session: Session<'a, P::Store>,
+        lease: Option<LeaseOf<P::Store>>,
     ) -> Self {
         Self {
             engine,
             shared,
             task,
             session,
+            lease,
             force: task.force,
             before_force: None,
             in_flight: Vec::new(),

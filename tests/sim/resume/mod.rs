@@ -4,6 +4,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "what else comes ends the test")]
 
 mod goals;
+mod lost;
 mod stories;
 
 use std::collections::BTreeSet;

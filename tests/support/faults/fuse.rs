@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 
 /// Counts the moments of one run, and ends the run at one of them.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Fuse {
     at: Option<usize>,
     labels: RefCell<Vec<String>>,
     blown: Cell<bool>,
+    /// The moment from which on another host has the locks.
+    lost_at: Option<usize>,
 }
 
 impl Fuse {
@@ -19,6 +21,16 @@ impl Fuse {
     /// Blows at the moment number `at`, counted from 0.
     pub(crate) fn at(at: usize) -> Self {
         Self { at: Some(at), ..Self::default() }
+    }
+
+    /// Never blows, and from the moment number `at` on another host has the locks.
+    pub(crate) fn losing_at(at: usize) -> Self {
+        Self { lost_at: Some(at), ..Self::default() }
+    }
+
+    /// Whether another host has the locks.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost_at.is_some_and(|at| self.labels.borrow().len() >= at)
     }
 
     /// Passes a moment; from the chosen one on nothing passes any more.

@@ -72,12 +72,17 @@ impl Disk {
         Version(number.to_string())
     }
 
-    /// What a power loss would bring back, until the certificate's documents are synced.
-    fn note_step(&self, key: &Key) {
+    /// What a power loss would bring back, until the certificate's documents are synced. Another host
+    /// that has the lock has written since.
+    fn note_step(&self, key: &Key) -> Result<(), StoreError> {
+        if self.fuse.has_lost() {
+            return Err(self.conflict(key));
+        }
         if key.certificate().is_some() {
             let before = self.memory.borrow().documents.get(key).cloned();
             self.memory.borrow_mut().unsynced.push((key.clone(), before));
         }
+        Ok(())
     }
 
     fn number(&self, key: &Key) -> Option<u64> {
@@ -90,6 +95,7 @@ impl Disk {
 pub(crate) struct Lease {
     memory: Rc<RefCell<Memory>>,
     name: String,
+    fuse: Rc<Fuse>,
 }
 
 impl ports::Lease for Lease {
@@ -98,11 +104,14 @@ impl ports::Lease for Lease {
     }
 
     fn left(&self) -> SignedDuration {
-        SignedDuration::MAX
+        if self.fuse.has_lost() { SignedDuration::ZERO } else { SignedDuration::MAX }
     }
 
     async fn renew(&mut self) -> Result<(), StoreError> {
-        Ok(())
+        if !self.fuse.has_lost() {
+            return Ok(());
+        }
+        Err(StoreError::Conflict { path: self.name.clone() })
     }
 }
 
@@ -124,7 +133,7 @@ impl Documents for Disk {
     }
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
-        self.note_step(key);
+        self.note_step(key)?;
         self.fuse.pass(format!("before create {}", self.place(key))).await;
         if self.number(key).is_some() {
             return Err(self.conflict(key));
@@ -135,7 +144,7 @@ impl Documents for Disk {
     }
 
     async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
-        self.note_step(key);
+        self.note_step(key)?;
         self.fuse.pass(format!("before put {}", self.place(key))).await;
         if self.memory.borrow().is_full {
             let source = std::io::ErrorKind::StorageFull.into();
@@ -160,7 +169,7 @@ impl Documents for Disk {
     }
 
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
-        self.note_step(key);
+        self.note_step(key)?;
         self.fuse.pass(format!("before delete {}", self.place(key))).await;
         self.memory.borrow_mut().documents.remove(key);
         self.fuse.pass(format!("after delete {}", self.place(key))).await;
@@ -224,7 +233,7 @@ impl Documents for Disk {
         if !self.memory.borrow_mut().locks.insert(name.clone()) {
             return Err(StoreError::Locked { what: name, holder: "another task".to_owned() });
         }
-        Ok(Lease { memory: Rc::clone(&self.memory), name })
+        Ok(Lease { memory: Rc::clone(&self.memory), name, fuse: Rc::clone(&self.fuse) })
     }
 
     fn place(&self, key: &Key) -> String {
