@@ -99,7 +99,15 @@ impl Walk {
 
     /// Looks at a file, such as a program that this user may run and not read.
     pub fn look(&self, path: &Path) -> Result<Seen, TrustError> {
-        let (path, stat) = match self.descend(path, None)? {
+        let (path, stat) = self.stat(path)?;
+        self.judge(&path, &stat)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        Ok(Seen { path, is_file, mode: mode_of(&stat) })
+    }
+
+    /// What is at the end of a path, and its path without links.
+    fn stat(&self, path: &Path) -> Result<(PathBuf, Stat), TrustError> {
+        Ok(match self.descend(path, None)? {
             End::Way(Way { at, path, last: None }) => {
                 let stat = fstat(&at).map_err(|error| failed(&path, error))?;
                 (path, stat)
@@ -109,10 +117,7 @@ impl Walk {
                 let stat = fstat(&handle).map_err(|error| failed(path, error))?;
                 (path.to_path_buf(), stat)
             }
-        };
-        self.judge(&path, &stat)?;
-        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        Ok(Seen { path, is_file, mode: mode_of(&stat) })
+        })
     }
 
     /// Opens a folder.
@@ -318,9 +323,9 @@ fn make_folder(at: &OwnedFd, name: &OsStr, mode: Mode) -> Result<Stat, Errno> {
 
 /// The owner of the folder at the end of a path, however it is reached.
 pub fn owner_of(path: &Path) -> Result<u32, TrustError> {
-    let found = Walk::new(None).folder(path)?;
-    let stat = fstat(&found.handle).map_err(|error| failed(path, error))?;
-    Ok(stat.st_uid)
+    let (path, stat) = Walk::new(None).stat(path)?;
+    let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+    if is_folder { Ok(stat.st_uid) } else { Err(failed(&path, Errno::NOTDIR)) }
 }
 
 /// Whether an open folder can be the one that this process has just made. In another user's folder
