@@ -146,6 +146,9 @@ impl Workspace {
     /// Runs the operator's hook for certificates that have been issued and whose manifest has an error, since
     /// which nothing renews them: no task stands for these.
     pub async fn alert_invalid(&mut self, job: Job) -> Result<(), RunError> {
+        if !has_alert_hook(&self.settings.hooks()) {
+            return Ok(());
+        }
         let now = SystemClock.now();
         let targets = self.everything();
         let mut views = Box::pin(self.certificate_views(&targets, now)).await?;
@@ -154,7 +157,7 @@ impl Workspace {
             return Ok(());
         }
         let world = self.world(&SystemClock, job).await?;
-        for view in views.iter().filter(|_| world.hears_of_failures()) {
+        for view in &views {
             let Some((alert, mark)) = alert_of(view, now) else { continue };
             if self.state.host_record().is_alerted(&view.key, &mark) {
                 continue;
