@@ -6,7 +6,6 @@
 //! nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use jiff::Timestamp;
 
@@ -15,12 +14,10 @@ use crate::engine::inputs::digest_of;
 use crate::engine::is_recent;
 use crate::engine::ports::{Cache, Clock as _, Store, SystemClock};
 use crate::resource::CertificateStatus;
-use crate::store::{OpenMode, has_reported};
-use crate::workspace::open_state;
+use crate::workspace::Workspace;
 
 /// See the module.
 pub struct Daily {
-    state_dir: PathBuf,
     now: Timestamp,
     /// Reports of earlier runs, by digest.
     before: BTreeMap<String, Timestamp>,
@@ -32,15 +29,13 @@ pub struct Daily {
 
 impl Daily {
     /// Reads what earlier runs reported, if they did.
-    pub(crate) fn of(state_dir: PathBuf) -> Self {
-        let read = || open_state(&state_dir, OpenMode::ReadOnly)?.reported();
-        let before = if has_reported(&state_dir) { read() } else { Ok(BTreeMap::new()) };
-        let before = before.unwrap_or_else(|error| {
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        let before = workspace.state().cache().reported().unwrap_or_else(|error| {
             tracing::debug!(%error, "cannot read the earlier reports");
             BTreeMap::new()
         });
         let (now, now_known, renewals) = (SystemClock.now(), BTreeMap::new(), Vec::new());
-        Self { state_dir, now, before, now_known, renewals }
+        Self { now, before, now_known, renewals }
     }
 
     /// Notes what is known of the certificates.
@@ -64,17 +59,17 @@ impl Daily {
 
     /// Notes what was reported. A run that did not read everything forgets nothing; and a state that is
     /// not there is not made.
-    pub(crate) fn end(mut self, is_whole: bool) {
+    pub(crate) fn end(mut self, workspace: &mut Workspace, is_whole: bool) {
         if !is_whole {
             for (digest, at) in self.before.iter().filter(|(_, at)| is_recent(**at, self.now)) {
                 self.now_known.entry(digest.clone()).or_insert(*at);
             }
         }
-        if self.now_known == self.before || !self.state_dir.is_dir() {
+        if self.now_known == self.before || !workspace.settings().state_dir.is_dir() {
             return;
         }
-        let noted = open_state(&self.state_dir, OpenMode::ReadWrite)
-            .and_then(|state| state.cache().note_reported(&self.now_known));
+        let noted = workspace.make_writable();
+        let noted = noted.and_then(|()| workspace.state().cache().note_reported(&self.now_known));
         if let Err(error) = noted {
             tracing::debug!(%error, "cannot record the reports");
         }

@@ -10,8 +10,8 @@ use crate::host::rights::{can_be_read, own_group};
 use crate::manifest::{self, Diagnostic, Loaded, Severity, Source};
 use crate::resource::NamespacedName;
 use crate::trust::quoted;
-use crate::workspace::target::NameTarget;
-use crate::workspace::{Request, Scope, Targets, Workspace, concerns};
+use crate::workspace::target::{NameTarget, Target};
+use crate::workspace::{Request, RequestError, Targets, Workspace, concerns};
 
 /// Opens the state directory of this run, for reading.
 pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
@@ -20,10 +20,9 @@ pub(crate) async fn open(shell: &Shell) -> Result<Workspace, CliError> {
 
 /// The same for what a request names: that alone, if it can be judged without the others.
 pub(crate) async fn open_for(shell: &Shell, request: &Request) -> Result<Workspace, CliError> {
-    if !request.sources.is_empty() {
-        return open(shell).await;
-    }
-    Ok(Workspace::open_named(shell.settings()?, &request.names, Scope::Named).await?)
+    let mut workspace = Workspace::unread(shell.settings()?)?;
+    workspace.read_for(request).await?;
+    Ok(workspace)
 }
 
 /// The objects that the words of a verb name.
@@ -36,14 +35,35 @@ pub(crate) fn known_names(
     shell: &Shell,
     words: &[OsString],
 ) -> Result<Vec<NamespacedName>, CliError> {
-    let may_be_both = |word: &OsString| {
-        let is_name = word.to_str().is_some_and(|text| NameTarget::parse(text).is_some());
-        is_name && Path::new(word).exists()
-    };
     if !words.iter().any(may_be_both) {
         return Ok(Vec::new());
     }
-    on_one_thread(async { Ok(open(shell).await?.known_names()) })
+    on_one_thread(async { Ok(open(shell).await?.known_names(&[])) })
+}
+
+/// Refuses words of a request that are paths, and the names of objects in an open workspace.
+pub(crate) fn refuse_ambiguous(
+    workspace: &mut Workspace,
+    request: &Request,
+    words: &[OsString],
+) -> Result<(), CliError> {
+    let words: Vec<&OsString> = words.iter().filter(|word| may_be_both(word)).collect();
+    if words.is_empty() {
+        return Ok(());
+    }
+    let known = on_one_thread(async {
+        workspace.read_for(&Request::default()).await?;
+        Ok(workspace.known_names(&request.sources))
+    })?;
+    for word in words {
+        Target::read(word, &|path| path.exists(), &known).map_err(RequestError::from)?;
+    }
+    Ok(())
+}
+
+fn may_be_both(word: &OsString) -> bool {
+    let is_name = word.to_str().is_some_and(|text| NameTarget::parse(text).is_some());
+    is_name && Path::new(word).exists()
 }
 
 /// The manifests that the state records for the names of a request, for verbs that work without the

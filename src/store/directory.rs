@@ -8,8 +8,6 @@ mod documents;
 mod host_record;
 mod live_files;
 
-pub use cache::has_reported;
-
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,7 +55,10 @@ impl StateDirectory {
     /// all others, be writable and have 1 MiB of space. For reading, root may open any user's. No
     /// other user may be able to change the way to it.
     pub fn open(path: &Path, mode: OpenMode) -> Result<Self, StoreError> {
-        let root = opening::open_state(path, mode)?;
+        Self::of(path, mode, opening::open_state(path, mode)?)
+    }
+
+    fn of(path: &Path, mode: OpenMode, root: Option<Folder>) -> Result<Self, StoreError> {
         let us = rustix::process::geteuid().as_raw();
         if let Some(root) = &root {
             let may = root.owner() == us || (mode == OpenMode::ReadOnly && us == 0);
@@ -474,6 +475,19 @@ impl Store for StateDirectory {
 
     fn cache(&self) -> &Self {
         self
+    }
+
+    /// By the same handle; a state that is missing is made.
+    fn make_writable(&mut self) -> Result<(), StoreError> {
+        if self.mode == OpenMode::ReadOnly {
+            let us = rustix::process::geteuid().as_raw();
+            let ours = self.root.clone().filter(|root| root.owner() == us);
+            *self = match ours {
+                Some(root) => Self::of(&self.path, OpenMode::ReadWrite, Some(root))?,
+                None => Self::open(&self.path, OpenMode::ReadWrite)?,
+            };
+        }
+        Ok(())
     }
 }
 

@@ -95,7 +95,7 @@ mod tokens;
 mod wrong_entry;
 
 pub use cache::{Cache, Looks};
-pub use directory::{StateDirectory, has_reported};
+pub use directory::StateDirectory;
 pub use documents::{Documents, Lease, Page, Stored, Version};
 pub use error::{DamageCourse, StoreError};
 pub use host_record::{HookTurn, HostRecord, LeftAlert};

@@ -128,10 +128,14 @@ fn check_bytes(folder: &Folder, least: u64) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+    use jiff::Timestamp;
+
     use super::*;
+    use crate::store::{Cache as _, StateDirectory, Store as _};
 
     fn make(path: &Path) -> Result<(), StoreError> {
         open_state(path, OpenMode::ReadWrite).map(drop)
@@ -148,6 +152,38 @@ mod tests {
             let mode = fs::metadata(scratch.path().join(folder)).unwrap().permissions().mode();
             assert_eq!(mode & 0o7777, 0o700, "{folder}");
         }
+    }
+
+    #[test]
+    fn a_state_that_was_opened_for_reading_is_written_by_the_same_handle() {
+        let scratch = tempfile::tempdir().unwrap();
+        let [path, moved] = ["state", "moved"].map(|name| scratch.path().join(name));
+        let reported = BTreeMap::from([("ab".to_owned(), Timestamp::UNIX_EPOCH)]);
+        make(&path).unwrap();
+        let mut state = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        state.note_reported(&reported).unwrap_err();
+        for _ in 0..2 {
+            state.make_writable().unwrap();
+        }
+        state.note_reported(&reported).unwrap();
+        assert!(moved.join("reported").exists() && !path.exists());
+    }
+
+    #[test]
+    fn a_state_is_made_when_it_is_to_be_written_and_stays_readable_where_that_fails() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("state");
+        let mut state = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
+        assert!(!path.exists());
+        state.make_writable().unwrap();
+        let mut state = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
+        let refused = state.make_writable();
+        assert!(matches!(refused, Err(StoreError::TooOpen { mode: 0o750, .. })), "{refused:?}");
+        assert_eq!(state.reported().unwrap(), BTreeMap::new());
+        let refused = state.note_reported(&BTreeMap::new()).unwrap_err();
+        assert!(refused.to_string().contains("opened for reading only"), "{refused}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::cache::Cache;
 use super::documents::Documents;
+use super::error::StoreError;
 use super::host_record::HostRecord;
 use super::live_files::LiveFiles;
 
@@ -19,6 +20,12 @@ pub trait Store {
     fn host_record(&self) -> &Self::HostRecord;
 
     fn cache(&self) -> &Self::Cache;
+
+    /// Makes what was opened for reading writable: what is written is where it was read. After an
+    /// error, all is as before. Stores that know no such difference do nothing.
+    fn make_writable(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 }
 
 /// The locks of the documents of a state.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::notes::Notes;
-use super::open::{Scope, State, Workspace, open_state};
+use super::open::{Scope, State, Workspace};
 use super::request::Request;
 use super::revocations::owes;
 use super::selection::Targets;
@@ -30,11 +30,11 @@ use crate::manifest::{SecretSource, Source};
 use crate::resource::{
     Certificate, CertificateRecord, DeployTarget, NamespacedName, SecretMetadata,
 };
+use crate::store::Records;
 use crate::store::index::{
     Entry, Facts, Header, Index, Line, Manifest, VERSION, Witness, Writer, is_trusted_file,
     is_trusted_folder,
 };
-use crate::store::{OpenMode, Records};
 
 /// What is there as a run begins, and what the index says of it.
 #[derive(Debug)]
@@ -76,12 +76,12 @@ pub struct Layout {
 
 impl Glance {
     /// Looks at the index and its evidence; `None` where an index cannot say anything.
-    pub fn take(settings: &Settings, request: &Request, now: Timestamp) -> Option<Self> {
+    pub fn take(workspace: &Workspace, request: &Request, now: Timestamp) -> Option<Self> {
+        let Workspace { settings, state, .. } = workspace;
         if settings.namespace.is_some() || settings.selector.is_some() || !request.names.is_empty()
         {
             return None;
         }
-        let state = open_state(&settings.state_dir, OpenMode::ReadOnly).ok()?;
         let mut seen = state.cache().shared_witnesses()?;
         for folder in folders(settings, &request.sources)? {
             seen.push(state.cache().witness(&folder)?);
@@ -91,7 +91,7 @@ impl Glance {
         let of_files = is_of_files.then(|| digest_of(settings.join("\n").as_bytes()));
         let glance = Self { now, settings, seen, of_files, known: None };
         let index = state.cache().index(glance.of_files.as_deref());
-        let known = index.and_then(|index| glance.read(&state, index));
+        let known = index.and_then(|index| glance.read(state, index));
         Some(Self { known, ..glance })
     }
 
@@ -100,18 +100,15 @@ impl Glance {
         self.known.as_ref().is_some_and(|known| known.count > 0 && known.due.is_empty())
     }
 
-    /// Reads those certificates alone for which something may be due, if these are few, and nothing
-    /// is odd about them.
-    pub async fn open(&mut self, settings: &Settings) -> Option<(Workspace, Targets, Layout)> {
+    /// Has a workspace read those certificates alone for which something may be due, if these are few,
+    /// and nothing is odd about them.
+    pub async fn read_due(&mut self, workspace: &mut Workspace) -> Option<(Targets, Layout)> {
         if self.of_files.is_some() {
             return None;
         }
         let few = |known: &mut Known| !known.due.is_empty() && known.due.len() * 2 <= known.count;
         let Known { index, young_until, manifests, count, due } = self.known.take_if(few)?;
-        let mut settings = settings.clone();
-        settings.options.certificates = count;
-        let scope = Scope::Only(due.clone());
-        let mut workspace = Workspace::open_scoped(settings, scope).await.ok()?;
+        workspace.read(Scope::Only(due.clone())).await.ok()?;
         let paths: BTreeSet<&Path> = manifests.iter().map(Manifest::path).collect();
         let is_known = |(_, record): &(NamespacedName, CertificateRecord)| {
             let mut named = record.manifest.iter().chain(&record.references);
@@ -127,7 +124,11 @@ impl Glance {
         let young_until = workspace.young_until().into_iter().chain(young_until).min();
         let (others, records) = (Some(index), Vec::new());
         let layout = Layout { manifests, of: due, young_until, others, records };
-        is_plain.then_some((workspace, targets, layout))
+        if !is_plain {
+            return None;
+        }
+        workspace.settings.options.certificates = count;
+        Some((targets, layout))
     }
 
     fn read(&self, state: &State, mut index: Index) -> Option<Known> {

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::notes::Notes;
 use super::outline::{Outline, RecordOutline};
+use super::request::Request;
 use super::settings::Settings;
 use super::target::NameTarget;
 use super::view::Damage;
@@ -67,6 +68,8 @@ pub struct Workspace {
     /// The outlines of the records, by namespace and name, where these are not kept.
     pub(super) outlines: Vec<(NamespacedName, RecordOutline)>,
     keeps_records: bool,
+    /// Whether the records of the scope were read.
+    is_read: bool,
     /// The certificates whose record cannot be read, and why.
     pub(super) damaged: Vec<(NamespacedName, Damage)>,
     /// The absolute path of each manifest: many certificates are in one.
@@ -117,7 +120,18 @@ impl Workspace {
         Ok(workspace)
     }
 
-    async fn read_named(
+    /// Reads the records for a request: those of its names, if they are all there is to read; else
+    /// all, unless that has been done.
+    pub async fn read_for(&mut self, request: &Request) -> Result<(), StoreError> {
+        if self.is_read && self.scope == Scope::All {
+            return Ok(());
+        }
+        // Files may hold what is not named: everything is read beside them.
+        let names = if request.sources.is_empty() { request.names.as_slice() } else { &[] };
+        self.read_named(names, Scope::Named).await
+    }
+
+    pub(super) async fn read_named(
         &mut self,
         names: &[NameTarget],
         scope: fn(BTreeSet<NamespacedName>) -> Scope,
@@ -131,7 +145,8 @@ impl Workspace {
         self.read(Scope::All).await
     }
 
-    fn unread(settings: Settings) -> Result<Self, StoreError> {
+    /// Opens the state for reading; nothing of it has been read.
+    pub fn unread(settings: Settings) -> Result<Self, StoreError> {
         let state = open_state(&settings.state_dir, OpenMode::ReadOnly)?;
         Ok(Self {
             scope: Scope::All,
@@ -140,6 +155,7 @@ impl Workspace {
             records: Vec::new(),
             outlines: Vec::new(),
             keeps_records: true,
+            is_read: false,
             damaged: Vec::new(),
             absolute_paths: RefCell::default(),
             issuers: RefCell::default(),
@@ -169,10 +185,11 @@ impl Workspace {
     }
 
     /// Reads the records of a scope; what is read of manifests stays if it is of the same.
-    async fn read(&mut self, scope: Scope) -> Result<(), StoreError> {
+    pub(super) async fn read(&mut self, scope: Scope) -> Result<(), StoreError> {
         let is_another = self.scope != scope;
         self.scope = scope;
         self.read_records().await?;
+        self.is_read = true;
         if is_another {
             let names = self.scope.names().map(|names| {
                 let secrets = self.outlines().map(|(_, record)| record.secret_name.to_owned());
@@ -188,10 +205,9 @@ impl Workspace {
         self.read(Scope::All).await
     }
 
-    /// Opens the state for writing; creates the directory tree when it is missing.
+    /// Makes the state, which is open, writable; creates the directory tree when it is missing.
     pub fn make_writable(&mut self) -> Result<(), StoreError> {
-        self.state = open_state(&self.settings.state_dir, OpenMode::ReadWrite)?;
-        Ok(())
+        self.state.make_writable()
     }
 
     /// Reads the records again after a run changed them.

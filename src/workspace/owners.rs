@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use thiserror::Error;
 
-use super::open::{Scope, Workspace, open_state};
+use super::open::{Scope, Workspace};
 use super::selection::{Targets, issuer_of};
 use super::settings::Settings;
 use super::target::{NameTarget, TargetError};
@@ -14,7 +14,7 @@ use crate::resource::{
     Certificate, DataLink, Issuer, LeafFacts, NamespacedName, RenewalInformation, Revocation,
     SecretFiles,
 };
-use crate::store::{OpenMode, Records};
+use crate::store::Records;
 
 /// The Secrets of all Certificates that the manifests or the state contain.
 #[derive(Debug, Default)]
@@ -56,8 +56,9 @@ impl Workspace {
         name: &NameTarget,
         is_secret: bool,
     ) -> Result<Self, StoreError> {
-        let state = open_state(&settings.state_dir, OpenMode::ReadOnly)?;
-        let namespace = name.namespace.as_deref().or(settings.namespace.as_deref());
+        let mut workspace = Self::unread(settings)?;
+        let state = &workspace.state;
+        let namespace = name.namespace.as_deref().or(workspace.settings.namespace.as_deref());
         let secrets = state.live_files().secrets_named(&name.name, namespace)?;
         let mut certificates = Vec::new();
         if !is_secret {
@@ -75,7 +76,8 @@ impl Workspace {
             (_, _) => None,
         };
         let names: Vec<NameTarget> = certificate.into_iter().map(NameTarget::from).collect();
-        Self::open_named(settings, &names, Scope::Only).await
+        workspace.read_named(&names, Scope::Only).await?;
+        Ok(workspace)
     }
 }
 

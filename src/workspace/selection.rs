@@ -238,8 +238,10 @@ impl Workspace {
         files.into_iter().cloned().collect()
     }
 
-    /// The names of all Certificates in the manifests and in the state, and of their Secrets.
-    pub fn known_names(&mut self) -> Vec<NamespacedName> {
+    /// The names of all Certificates in the manifests and in the state, and of their Secrets. The
+    /// sources of the request are read first: their files are called as they were named.
+    pub fn known_names(&mut self, sources: &[Source]) -> Vec<NamespacedName> {
+        self.manifests.load(sources);
         let loaded = self.select(&Request::default()).loaded;
         let certificates = loaded.certificates.iter();
         let mut names: Vec<NamespacedName> =

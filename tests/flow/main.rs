@@ -52,6 +52,8 @@ mod manifests;
 mod metrics;
 mod mistakes;
 mod names;
+#[cfg(feature = "real-servers")]
+mod once;
 mod open_files;
 mod orders;
 #[path = "../support/own_process.rs"]

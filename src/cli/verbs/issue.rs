@@ -9,7 +9,7 @@ use clap::Args;
 use crate::cli::daily::Daily;
 use crate::cli::render::output;
 use crate::cli::run::{conclude, print_tally, run};
-use crate::cli::targets::{open_for, request, targets};
+use crate::cli::targets::{refuse_ambiguous, targets};
 use crate::cli::value_parser::duration;
 use crate::cli::verbs::ping::{Moment, ping};
 use crate::cli::verbs::status::verb::write_metrics;
@@ -27,10 +27,9 @@ use crate::report::{self as ran, Details, Fault, Report};
 use crate::resource::{
     AccountIdentity, CertificateRecord, FailureClass, Finding, Fix, GoDuration, Obstacle, Severity,
 };
-use crate::store::OpenMode;
 use crate::trust::quoted;
 use crate::workspace::unmanaged::{lost_key, without_manifest};
-use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, open_state, owes};
+use crate::workspace::{Glance, Job, Lack, Layout, Request, Targets, Workspace, owes};
 
 /// Issue and renew the certificates that are due; run it from cron.
 ///
@@ -156,16 +155,25 @@ pub(crate) fn issue(args: &IssueArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
             Ok(())
         })?;
     }
-    let request = request(shell, &args.targets)?;
+    let mut opened = open(shell, args.ignore_limits);
+    let request = Request::read(&args.targets, &[])?;
     let may_glance = !args.allow_untrusted && may_glance(shell, &request, args.ignore_limits);
-    let glance = if may_glance {
-        Glance::take(&shell.settings()?, &request, SystemClock.now())
-    } else {
-        None
-    };
-    begin(shell, &request, "issue", args.ignore_limits, glance, |task| {
+    let glance = opened.as_ref().ok().filter(|_| may_glance);
+    let glance = glance.and_then(|workspace| Glance::take(workspace, &request, SystemClock.now()));
+    // The evidence of a glance is older than all that is read.
+    if let Ok(workspace) = &mut opened {
+        refuse_ambiguous(workspace, &request, &args.targets)?;
+    }
+    begin(shell, opened, &request, "issue", glance, |task| {
         task.allow_untrusted = args.allow_untrusted;
     })
+}
+
+/// Opens the state of a run.
+fn open(shell: &Shell, ignore_limits: bool) -> Result<Workspace, CliError> {
+    let mut workspace = Workspace::unread(shell.settings()?)?;
+    workspace.ignore_limits(ignore_limits);
+    Ok(workspace)
 }
 
 /// Returns whether a run may end by a glance at the index: it is routine, and what it prints of a
@@ -186,7 +194,8 @@ fn may_glance(shell: &Shell, request: &Request, ignore_limits: bool) -> bool {
 pub(crate) fn deploy(args: &DeployArgs, shell: &mut Shell) -> Result<Vec<Ending>, CliError> {
     let request = Request::names(&args.names)?;
     let again = args.again;
-    begin(shell, &request, "deploy", false, None, |task| {
+    let opened = open(shell, false);
+    begin(shell, opened, &request, "deploy", None, |task| {
         task.goal = Goal::Deploy { again };
     })
 }
@@ -230,15 +239,19 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
             CliError::manifest(message)
         })?;
     }
+    let mut opened = open(shell, args.ignore_limits);
     if args.all {
         let lines =
             [("certctl renew --all --yes", ""), ("certctl issue", "renews those that are due")];
         shell.confirm(args.yes, ALL, "Renew all of them now?", &lines)?;
-    } else if has_selector && !args.yes {
-        means_several(&request, shell)?;
+    } else if has_selector
+        && !args.yes
+        && let Ok(workspace) = &mut opened
+    {
+        means_several(workspace, &request, shell)?;
     }
     let force = Force { new_key: args.new_key, new_order: args.new_order, for_revocation: false };
-    begin(shell, &request, "renew", args.ignore_limits, None, |task| {
+    begin(shell, opened, &request, "renew", None, |task| {
         task.force = Some(force);
         task.allow_untrusted = args.allow_untrusted;
     })
@@ -248,9 +261,13 @@ pub(crate) fn renew(args: &RenewArgs, shell: &mut Shell) -> Result<Vec<Ending>, 
 const ALL: &str = "renew --all orders every certificate again, due or not; CAs have rate limits";
 
 /// Asks where a selector has more than one certificate.
-fn means_several(request: &Request, shell: &mut Shell) -> Result<(), CliError> {
+fn means_several(
+    workspace: &mut Workspace,
+    request: &Request,
+    shell: &mut Shell,
+) -> Result<(), CliError> {
     let selected = on_one_thread(async {
-        let mut workspace = open_for(shell, request).await?;
+        workspace.read_for(request).await?;
         let selection = workspace.select(request);
         // An error in the manifests is reported by the run.
         let is_refused = selection.is_refused();
@@ -268,11 +285,12 @@ fn means_several(request: &Request, shell: &mut Shell) -> Result<(), CliError> {
     shell.confirm(false, &fact, "Renew all of them now?", &[(&line, "")])
 }
 
+/// Runs a verb in what was opened for it. A monitor hears of what prevented that, too.
 fn begin(
     shell: &mut Shell,
+    opened: Result<Workspace, CliError>,
     request: &Request,
     verb: &'static str,
-    ignore_limits: bool,
     glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
 ) -> Result<Vec<Ending>, CliError> {
@@ -282,10 +300,18 @@ fn begin(
         if is_pinged {
             ping(shell, Moment::Start).await;
         }
-        let result =
-            Box::pin(read_and_work(shell, request, verb, ignore_limits, glance, adapt)).await;
+        let result = match opened {
+            Ok(mut workspace) => {
+                let run = read_and_work(shell, &mut workspace, request, verb, glance, adapt);
+                let result = Box::pin(run).await;
+                if is_pinged {
+                    last_run::note(shell, &workspace);
+                }
+                result
+            }
+            Err(error) => Err(error),
+        };
         if is_pinged {
-            last_run::note(shell);
             let moment = match &result {
                 Ok((ended, is_stuck)) => Moment::of(shell.code_of(ended), *is_stuck),
                 Err(_) => Moment::Failure,
@@ -298,53 +324,52 @@ fn begin(
 
 async fn read_and_work(
     shell: &mut Shell,
+    workspace: &mut Workspace,
     request: &Request,
     verb: &'static str,
-    ignore_limits: bool,
     mut glance: Option<Glance>,
     adapt: impl Fn(&mut Task),
 ) -> Result<(Vec<Ending>, bool), CliError> {
     // Also where nothing is due, a state that cannot be written is an error.
-    if glance.as_ref().is_some_and(Glance::is_idle) && is_writable(shell)? {
+    if glance.as_ref().is_some_and(Glance::is_idle) && workspace.make_writable().is_ok() {
         return Ok((Vec::new(), false));
     }
-    let settings = shell.settings()?;
     let part = match &mut glance {
-        Some(glance) => Box::pin(glance.open(&settings)).await,
+        Some(glance) => Box::pin(glance.read_due(workspace)).await,
         None => None,
     };
+    let settings = workspace.settings();
     let is_whole = part.is_none() && settings.namespace.is_none() && settings.selector.is_none();
     let is_daily = settings.options.reports_daily && verb == "issue" && request.is_empty();
-    shell.daily =
-        (is_daily && !shell.wants_document()).then(|| Daily::of(settings.state_dir.clone()));
-    let done = work_on_all(shell, request, verb, ignore_limits, (glance, part), adapt);
+    shell.daily = (is_daily && !shell.wants_document()).then(|| Daily::of(workspace));
+    let done = work_on_all(shell, workspace, request, verb, (glance, part), adapt);
     let done = Box::pin(done).await;
     if let Some(daily) = shell.daily.take() {
-        daily.end(is_whole);
+        daily.end(workspace, is_whole);
     }
     done
 }
 
 /// The certificates that a glance leaves to a run.
-type Part = (Workspace, Targets, Layout);
+type Part = (Targets, Layout);
 
 async fn work_on_all(
     shell: &mut Shell,
+    workspace: &mut Workspace,
     request: &Request,
     verb: &'static str,
-    ignore_limits: bool,
     (glance, part): (Option<Glance>, Option<Part>),
     adapt: impl Fn(&mut Task),
 ) -> Result<(Vec<Ending>, bool), CliError> {
-    let (mut workspace, targets, layout) = match part {
-        Some((workspace, targets, layout)) => (workspace, targets, Some(layout)),
-        None => Box::pin(read_all(shell, request, ignore_limits, glance.as_ref())).await?,
+    let (targets, layout) = match part {
+        Some((targets, layout)) => (targets, Some(layout)),
+        None => Box::pin(read_all(shell, workspace, request, glance.as_ref())).await?,
     };
     if layout.is_some() {
         workspace.note_for_the_index();
     }
-    let is_stuck = shell.global.ping.is_some() && any_is_stuck(&workspace, &targets.tasks);
-    let code = Box::pin(work_on(shell, &mut workspace, request, targets, verb, adapt)).await?;
+    let is_stuck = shell.global.ping.is_some() && any_is_stuck(workspace, &targets.tasks);
+    let code = Box::pin(work_on(shell, workspace, request, targets, verb, adapt)).await?;
     if let (Some(glance), Some(layout)) = (&glance, layout)
         && let Err(error) = workspace.write_index(glance, layout)
     {
@@ -356,23 +381,22 @@ async fn work_on_all(
 /// Reads all manifests and records.
 async fn read_all(
     shell: &mut Shell,
+    workspace: &mut Workspace,
     request: &Request,
-    ignore_limits: bool,
     glance: Option<&Glance>,
-) -> Result<(Workspace, Targets, Option<Layout>), CliError> {
+) -> Result<(Targets, Option<Layout>), CliError> {
     // Manifests are read before anything is written: an error in them changes nothing.
-    let mut workspace = open_for(shell, request).await?;
-    workspace.ignore_limits(ignore_limits);
+    workspace.read_for(request).await?;
     if let Some(daily) = &mut shell.daily {
         daily.watch(workspace.records().iter().map(|(_, record)| &record.status));
     }
     if !request.is_empty() {
         workspace.report_again();
     }
-    let targets = match targets(shell, &mut workspace, request) {
+    let targets = match targets(shell, workspace, request) {
         Ok(targets) => targets,
         Err(error) => {
-            orphans::warn(shell, &workspace).await?;
+            orphans::warn(shell, workspace).await?;
             return Err(error);
         }
     };
@@ -380,12 +404,7 @@ async fn read_all(
         Some(glance) => workspace.index_layout(&targets, request, glance).await,
         None => None,
     };
-    Ok((workspace, targets, layout))
-}
-
-/// Returns whether the state can be written.
-fn is_writable(shell: &Shell) -> Result<bool, CliError> {
-    Ok(open_state(&shell.settings()?.state_dir, OpenMode::ReadWrite).is_ok())
+    Ok((targets, layout))
 }
 
 /// Returns whether one of the certificates has failed or is overdue already, as a run begins.
@@ -457,7 +476,7 @@ pub(crate) async fn work_on(
     let mut endings = conclude(shell, workspace.state(), &ended, has_errors, now).await?;
     print_tally(shell, &ended, loaded.blocked.iter().filter(|id| id.kind == "Certificate").count());
     match verb {
-        "issue" => shell.print_findings(&later_runs(shell, request, &ended)),
+        "issue" => shell.print_findings(&later_runs(shell, workspace, request, &ended)),
         "deploy" if !request.is_empty() => shell.print_findings(&not_issued(&ended)),
         _ => {}
     }
@@ -513,7 +532,12 @@ fn not_issued(ended: &[Report]) -> Vec<Finding> {
 }
 
 /// Lacks of a first certificate for its renewal: a manifest that stays, and a scheduler.
-fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding> {
+fn later_runs(
+    shell: &Shell,
+    workspace: &Workspace,
+    request: &Request,
+    ended: &[Report],
+) -> Vec<Finding> {
     let is_read = request.sources.iter().any(|source| matches!(source, Source::Stdin(_)));
     let is_first = |end: &Report| end.ending == ran::Ending::Issued && end.revision == Some(1);
     let is_watched = shell.output.talks_to_terminal() && shell.global.quiet == 0;
@@ -526,7 +550,7 @@ fn later_runs(shell: &Shell, request: &Request, ended: &[Report]) -> Vec<Finding
             "standard input is not stored; to renew this certificate, put the manifest into a file";
         Finding::warning("manifest", Obstacle::new(fact))
     } else {
-        doctor::scheduler(shell)
+        doctor::scheduler(shell, workspace.automatic_run())
     };
     let is_shown = matches!(found.severity, Severity::Warning | Severity::Wrong);
     if is_shown { vec![found] } else { Vec::new() }

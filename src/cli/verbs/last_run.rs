@@ -5,18 +5,15 @@ use jiff::tz::TimeZone;
 
 use crate::cli::{Shell, time};
 use crate::engine::ports::{Clock as _, SystemClock};
-use crate::store::{HostRecord, OpenMode, Store};
-use crate::workspace::{AutomaticRun, open_state};
+use crate::store::{HostRecord, Store};
+use crate::workspace::{AutomaticRun, Workspace};
 
 /// Notes the end of a run that no person watches. Where it is not noted, the next one does it.
-pub(in crate::cli) fn note(shell: &Shell) {
+pub(in crate::cli) fn note(shell: &Shell, workspace: &Workspace) {
     if shell.output.talks_to_terminal() {
         return;
     }
-    let Ok(state) = shell.environment.state_dir(shell.global.state_dir.as_deref()) else { return };
-    let noted = open_state(&state.path, OpenMode::ReadOnly)
-        .and_then(|state| state.host_record().note_run(SystemClock.now()));
-    if let Err(error) = noted {
+    if let Err(error) = workspace.state().host_record().note_run(SystemClock.now()) {
         tracing::debug!(%error, "cannot record the end of this run");
     }
 }

@@ -204,11 +204,6 @@ impl Cache for StateDirectory {
     }
 }
 
-/// Whether the state at this path notes anything reported, at the price of a look.
-pub fn has_reported(state_dir: &Path) -> bool {
-    state_dir.join(layout::reported().relative_path()).exists()
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;
@@ -260,9 +255,7 @@ mod tests {
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
         assert_eq!(state.reported().unwrap(), BTreeMap::new());
         let reported = BTreeMap::from([("ab".to_owned(), Timestamp::UNIX_EPOCH)]);
-        assert!(!has_reported(&path));
         state.note_reported(&reported).unwrap();
-        assert!(has_reported(&path));
         assert_eq!(state.reported().unwrap(), reported);
         let folder = state.find(&layout::reported().folders).unwrap().unwrap();
         let damaged = b"\ncd\nef never\nab 1970-01-01T00:00:00Z\n";

@@ -15,7 +15,6 @@ use crate::engine::ports::LiveFiles;
 use crate::engine::{self, Hooks};
 use crate::resource::{SecretFiles, SecretMetadata, envelope};
 use crate::store::atomic;
-use crate::workspace::Request;
 
 /// A config directory, and a state.
 struct Place(TempDir);

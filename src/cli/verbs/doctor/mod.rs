@@ -29,9 +29,9 @@ use crate::engine::Task;
 use crate::engine::ports::{Clock as _, StoreError, SystemClock};
 use crate::manifest::Loaded;
 use crate::resource::{FailureClass, Finding, NamespacedName};
-use crate::workspace::Depth;
 use crate::workspace::check::Known;
 use crate::workspace::view::CertificateView;
+use crate::workspace::{AutomaticRun, Depth};
 pub(in crate::cli) use http01::blocking;
 use schedule::{Certificates, Starter, not_checked};
 pub(in crate::cli) use schedule::{NOT_REPORTED, scheduler, way_to_report};
@@ -114,7 +114,7 @@ async fn runs(
     is_closed: bool,
 ) -> Result<(Vec<Finding>, bool), CliError> {
     let Known { workspace, targets, .. } = known;
-    let starter = Starter::of(shell);
+    let starter = Starter::of(shell, workspace.automatic_run());
     let scheduler = starter.as_ref().map_or_else(not_checked, Starter::finding);
     if known.state().is_none() {
         return Ok((vec![scheduler], true));
@@ -146,7 +146,7 @@ pub(in crate::cli) fn of_host(shell: &Shell, loaded: &Loaded) -> Result<Vec<Find
     found.extend(need::alert_hook(&settings));
     found.extend(http01::http01(shell, &uses, false));
     found.extend(bundle::expiring(loaded, SystemClock.now()));
-    found.push(scheduler(shell));
+    found.push(scheduler(shell, AutomaticRun::at(&settings.state_dir)));
     Ok(found)
 }
 

@@ -30,7 +30,7 @@ pub(in crate::cli) struct Starter {
 }
 
 impl Starter {
-    pub(in crate::cli) fn of(shell: &Shell) -> Option<Self> {
+    pub(in crate::cli) fn of(shell: &Shell, run: AutomaticRun) -> Option<Self> {
         let Shell { environment, global, .. } = shell;
         let config = environment.config_dir(global.config_dir.as_deref()).ok()?;
         let state = environment.state_dir(global.state_dir.as_deref()).ok()?.path;
@@ -39,7 +39,7 @@ impl Starter {
         Some(Self {
             scheduler: of_user.map(find),
             is_of_user: of_user.unwrap_or(false),
-            run: AutomaticRun::at(&state),
+            run,
             state,
             now: SystemClock.now(),
             zone: environment.zone(),
@@ -162,8 +162,8 @@ impl Starter {
 }
 
 /// Scheduler of the runs.
-pub(in crate::cli) fn scheduler(shell: &Shell) -> Finding {
-    Starter::of(shell).map_or_else(not_checked, |starter| starter.finding())
+pub(in crate::cli) fn scheduler(shell: &Shell, run: AutomaticRun) -> Finding {
+    Starter::of(shell, run).map_or_else(not_checked, |starter| starter.finding())
 }
 
 pub(super) fn not_checked() -> Finding {

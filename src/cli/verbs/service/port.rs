@@ -11,8 +11,7 @@ use crate::cli::verbs::doctor::Use;
 use crate::engine::ports::{Cache, Clock as _, HostRecord, Store, SystemClock};
 use crate::resource::ValidationMethod;
 use crate::solver::listener::{Answers, Hits, Listener, TokenFolder, listener_addresses};
-use crate::store::OpenMode;
-use crate::workspace::{Request, Workspace, open_state};
+use crate::workspace::{Request, Workspace};
 
 /// The listener, while it is held.
 #[derive(Debug, Default)]
@@ -41,27 +40,29 @@ impl Port {
         &mut self,
         shell: &Shell,
     ) -> Result<Option<Listener>, Box<dyn std::error::Error>> {
-        let settings = shell.settings()?;
-        let addresses = listener_addresses(&settings.http01_listen, &ValidationMethod::HTTP01);
-        let state = open_state(&settings.state_dir, OpenMode::ReadWrite)?;
-        let written = state.cache().index_written();
+        let mut workspace = Workspace::unread(shell.settings()?)?;
+        workspace.make_writable()?;
+        let written = workspace.state().cache().index_written();
         let is_needed = match (self.needed, written) {
             (Some((of, is_needed)), Some(written)) if of == written => is_needed,
-            _ => is_needed(Workspace::open(settings).await?)?,
+            _ => is_needed(&mut workspace).await?,
         };
         self.needed = written.map(|written| (written, is_needed));
-        let tokens = TokenFolder::open_shared(&state.host_record().http01_path())?;
+        let tokens = TokenFolder::open_shared(&workspace.state().host_record().http01_path())?;
         if !is_needed || !tokens.is_shared() {
             return Ok(None);
         }
+        let listen = &workspace.settings().http01_listen;
+        let addresses = listener_addresses(listen, &ValidationMethod::HTTP01);
         let hits = Hits::new(|| SystemClock.now());
         Ok(Some(Listener::bind(&addresses, Vec::new(), Answers::http(&tokens, &hits))?))
     }
 }
 
 /// Returns whether a challenge of a Certificate is answered by the listener at its usual address.
-fn is_needed(mut workspace: Workspace) -> Result<bool, Box<dyn std::error::Error>> {
+async fn is_needed(workspace: &mut Workspace) -> Result<bool, Box<dyn std::error::Error>> {
     let request = Request::default();
+    workspace.read_for(&request).await?;
     let selection = workspace.select(&request);
     let targets = workspace.targets(&request, selection)?;
     Ok(Use::of_tasks(&targets.tasks).iter().any(Use::needs_usual_port))
