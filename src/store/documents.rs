@@ -127,12 +127,12 @@ pub trait Documents {
         seen: &Version,
     ) -> impl Future<Output = Result<String, StoreError>>;
 
-    /// Lists documents in the order of keys, after this one, which need not exist. A page that has more
-    /// after it has keys. A certificate that is listed may have no document, yet or any more.
+    /// Lists documents in the order of keys, after the last one of the page before, which may be gone.
+    /// A page that has more after it is not empty. A certificate that is listed may have no document yet.
     fn list(
         &self,
         of: &Collection,
-        after: Option<&Key>,
+        last: Option<&Key>,
     ) -> impl Future<Output = Result<Page, StoreError>>;
 
     /// Appends lines to a log, each without a line end; all or none where nothing fails. Those of other

@@ -144,12 +144,13 @@ const PROMPT: [&str; 2] = ["a_lease_ends_when_it_is_dropped", "a_lease_leaves_ot
 
 /// What need not hold where a create may come late: documents are deleted or set aside in these, and
 /// such a one would be there again.
-const LATE: [&str; 10] = [
+const LATE: [&str; 11] = [
     "a_document_that_is_not_there_is_not_replaced",
     "a_read_after_a_write_that_returned_sees_it_on_all_hosts",
     "other_bytes_have_another_version",
     "what_is_not_there_can_be_deleted",
     "a_deleted_document_can_be_created_again",
+    "with_the_record_of_a_certificate_goes_all_that_is_stored_of_it",
     "a_quarantined_document_is_gone_and_its_bytes_are_not_lost",
     "quarantine_refuses_what_changed_since",
     "a_list_has_what_was_created_before_it",
@@ -193,6 +194,7 @@ const MUTANTS: &[(Mutant, &str)] = &[
     (Mutant::VersionStays, "other_bytes_have_another_version"),
     (Mutant::DeleteFindsNothing, "what_is_not_there_can_be_deleted"),
     (Mutant::DeletedStays, "a_deleted_document_can_be_created_again"),
+    (Mutant::DeletesRecordAlone, "with_the_record_of_a_certificate_goes_all_that_is_stored_of_it"),
     (Mutant::SetAsideOverwrites, "a_quarantined_document_is_gone_and_its_bytes_are_not_lost"),
     (Mutant::SetAsideComparesNothing, "quarantine_refuses_what_changed_since"),
     (Mutant::ListSkips, "a_list_has_each_key_once_in_order"),

@@ -59,6 +59,7 @@ clauses![
     other_bytes_have_another_version,
     what_is_not_there_can_be_deleted,
     a_deleted_document_can_be_created_again,
+    with_the_record_of_a_certificate_goes_all_that_is_stored_of_it,
     a_quarantined_document_is_gone_and_its_bytes_are_not_lost,
     quarantine_refuses_what_changed_since,
     a_list_has_each_key_once_in_order,
@@ -354,6 +355,43 @@ async fn a_deleted_document_can_be_created_again<H: Hosts>(hosts: &H) {
     }
 }
 
+async fn with_the_record_of_a_certificate_goes_all_that_is_stored_of_it<H: Hosts>(hosts: &H) {
+    let (one, other) = (hosts.host().await, hosts.host().await);
+    let names = [web(), named("web-1")];
+    let of = |name: &NamespacedName| {
+        let (request, order) = (Key::Request(name.clone(), 1), Key::Order(name.clone(), 1, 1));
+        [Key::Certificate(name.clone()), request, order, Key::NextKey(name.clone())]
+    };
+    let event = lines("web", 0..1);
+    for name in &names {
+        for key in of(name) {
+            create(&one, &key, b"begun").await;
+        }
+        append(&one, &Log::Events(name.clone()), &event).await;
+    }
+    let account = Key::Account("ab".to_owned());
+    create(&one, &account, b"begun").await;
+    delete(&other, &Key::Certificate(web())).await;
+    let all = [&one, &other];
+    for key in of(&web()) {
+        is(&all, &key, None).await;
+    }
+    for key in of(&names[1]).iter().chain([&account]) {
+        is(&all, key, Some(b"begun")).await;
+    }
+    for host in all {
+        let certificates = listed(host, &Collection::Certificates).await;
+        assert_eq!(certificates, [Key::Certificate(names[1].clone())]);
+        for collection in [Collection::Requests(web()), Collection::Orders(web())] {
+            assert_eq!(listed(host, &collection).await, []);
+        }
+        assert_eq!(host.read_log(&Log::Events(web())).await.unwrap(), [""; 0]);
+        assert_eq!(whole_lines(host, &Log::Events(names[1].clone()), &event).await, event);
+    }
+    create(&one, &Key::Certificate(web()), b"again").await;
+    is(&all, &Key::Certificate(web()), Some(b"again")).await;
+}
+
 async fn a_quarantined_document_is_gone_and_its_bytes_are_not_lost<H: Hosts>(hosts: &H) {
     let (one, other) = (hosts.host().await, hosts.host().await);
     // The queue is of no use to another run.
@@ -502,22 +540,15 @@ async fn a_list_has_what_was_created_before_it<H: Hosts>(hosts: &H) {
             })
             .await;
         }
-        // A certificate without a document may stay in it.
-        if collection != Collection::Certificates {
-            let key = &keys[1];
-            delete(&one, key).await;
-            all.remove(key);
-            assert_eq!(listed(&other, &collection).await, all.into_iter().collect::<Vec<_>>());
-        }
+        delete(&one, &keys[1]).await;
+        all.remove(&keys[1]);
+        assert_eq!(listed(&other, &collection).await, all.into_iter().collect::<Vec<_>>());
     }
 }
 
 async fn a_list_continues_after_a_key_that_is_gone<H: Hosts>(hosts: &H) {
     let (one, other) = (hosts.host().await, hosts.host().await);
     for (collection, keys) in collections() {
-        if collection == Collection::Certificates {
-            continue;
-        }
         for key in &keys[1..] {
             create(&one, key, format!("{key:?}").as_bytes()).await;
         }

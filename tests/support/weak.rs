@@ -625,7 +625,22 @@ impl Documents for Host {
         Ok(())
     }
 
+    /// One document after the other, and the record last.
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        if let Key::Certificate(name) = key
+            && !self.remote.is(Mutant::DeletesRecordAlone)
+        {
+            let is_other = |other: &&Key| *other != key && other.certificate() == Some(name);
+            let others = self.read(|memory| -> Vec<Key> {
+                memory.documents.keys().filter(is_other).cloned().collect()
+            });
+            for other in others.await {
+                self.change(&other, Change::Delete).await?;
+            }
+            let log = Log::Events(name.clone());
+            let forget = |memory: &mut Memory, _| memory.logs.remove(&log);
+            self.write(format!("{log:?}"), forget).await?;
+        }
         self.change(key, Change::Delete).await.map(drop)
     }
 
@@ -807,6 +822,7 @@ pub(crate) enum Mutant {
     BytesAreText,
     DeleteFindsNothing,
     DeletedStays,
+    DeletesRecordAlone,
     SetAsideComparesNothing,
     SetAsideOverwrites,
     ListSkips,

@@ -83,9 +83,9 @@ impl Documents for StateDirectory {
     }
 
     /// All of them: a folder is read whole.
-    async fn list(&self, of: &Collection, after: Option<&Key>) -> Result<Page, StoreError> {
+    async fn list(&self, of: &Collection, last: Option<&Key>) -> Result<Page, StoreError> {
         let mut keys = self.keys(of)?;
-        keys.retain(|key| after.is_none_or(|after| key > after));
+        keys.retain(|key| last.is_none_or(|last| key > last));
         Ok(Page { keys, has_more: false })
     }
 
@@ -100,7 +100,7 @@ impl Documents for StateDirectory {
 
     async fn read_log(&self, log: &Log) -> Result<Vec<String>, StoreError> {
         let names = match log {
-            Log::Events(of) => layout::certificate(of)?.to_vec(),
+            Log::Events(of) => layout::certificate(of)?,
             Log::Issuances => Vec::new(),
         };
         self.find(&names)?.map_or_else(|| Ok(Vec::new()), |folder| journal::read(&folder, log))
