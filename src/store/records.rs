@@ -206,24 +206,15 @@ impl<'a, D: Documents> Records<'a, D> {
         Ok(keys.filter_map(|key| key.certificate().cloned()).collect())
     }
 
-    /// The certificates of this name with a record, in one namespace or in all.
+    /// The certificates of this name that may have a record, in one namespace or in all.
     pub async fn certificates_named(
         &self,
         name: &str,
         namespace: Option<&str>,
     ) -> Result<Vec<NamespacedName>, StoreError> {
-        let mut names = match namespace {
-            Some(namespace) => vec![NamespacedName::new(namespace, name)],
-            None => self.certificate_names().await?,
-        };
-        names.retain(|found| found.name == name);
-        let mut found = Vec::with_capacity(names.len());
-        for name in names {
-            // One that cannot be read is shown as such.
-            if !matches!(self.documents.get(&Key::Certificate(name.clone())).await, Ok(None)) {
-                found.push(name);
-            }
-        }
+        let mut found = self.certificate_names().await?;
+        let is_there = |one: &str| namespace.is_none_or(|namespace| one == namespace);
+        found.retain(|found| found.name == name && is_there(&found.namespace));
         Ok(found)
     }
 

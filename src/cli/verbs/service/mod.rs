@@ -100,7 +100,7 @@ async fn serve(
             return Ok(vec![Ending::Like(code)]);
         }
         Box::pin(port.hold(shell)).await;
-        take_turn(&mut turn, shell);
+        take_turn(&mut turn, shell).await;
         let next = began.saturating_add(every).unwrap_or(Timestamp::MAX);
         let next = next.max(SystemClock.now().saturating_add(PAUSE).unwrap_or(Timestamp::MAX));
         record.waits(next);
@@ -128,25 +128,22 @@ fn bind(
 type Turn = Result<LeaseOf<State>, String>;
 
 /// Takes the turn, unless there is no state yet: a run makes it.
-fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
+async fn take_turn(turn: &mut Option<Turn>, shell: &mut Shell) {
     let is_there = |shell: &Shell| shell.settings().is_ok_and(|of| of.state_dir.exists());
     if turn.is_none() && is_there(shell) {
-        *turn = turn_of(shell);
+        *turn = turn_of(shell).await;
     }
 }
 
 /// This loop's turn, after a warning if another loop has it: both work, and one of them is too many.
-fn turn_of(shell: &mut Shell) -> Option<Turn> {
+async fn turn_of(shell: &mut Shell) -> Option<Turn> {
     let settings = shell.settings().ok()?;
     let state = open_state(&settings.state_dir, OpenMode::ReadWrite).ok()?;
-    let turn = async {
-        Ok(match state.documents().lease(&Lock::Service, SignedDuration::ZERO).await {
-            Ok(lease) => Ok(lease),
-            Err(StoreError::Locked { holder, .. }) => Err(holder),
-            Err(error) => return Err(error.into()),
-        })
+    let turn = match state.documents().lease(&Lock::Service, SignedDuration::ZERO).await {
+        Ok(lease) => Ok(lease),
+        Err(StoreError::Locked { holder, .. }) => Err(holder),
+        Err(_) => return None,
     };
-    let turn = on_one_thread(turn).ok()?;
     if let Err(holder) = &turn {
         let shown = escape(&settings.state_dir.to_string_lossy()).into_owned();
         let warning = format!("another certctl run ({holder}) also uses {shown}");
@@ -171,7 +168,7 @@ async fn round(
     turn: &mut Option<Turn>,
     shell: &mut Shell,
 ) -> Outcome {
-    take_turn(turn, shell);
+    take_turn(turn, shell).await;
     let mut child = match program.issue().spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -208,7 +205,7 @@ async fn round(
                 // The next run begins as soon as this one has ended.
                 Requested::Run => signals.is_pending = true,
             },
-            () = tokio::time::sleep(TURN_AGAIN), if turn.is_none() => take_turn(turn, shell),
+            () = tokio::time::sleep(TURN_AGAIN), if turn.is_none() => take_turn(turn, shell).await,
         }
     }
 }
