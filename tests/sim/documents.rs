@@ -158,10 +158,13 @@ const LATE: [&str; 11] = [
     "sync_and_settle_change_nothing_for_readers",
 ];
 
+/// What goes wrong, in percent, and the clauses that need not hold then.
+type Case = (&'static [(usize, Fault)], &'static [&'static str]);
+
 #[test]
 fn a_caller_that_reads_after_an_unknown_end_has_the_contract_while_answers_are_lost() {
     let minute = SignedDuration::from_mins(1);
-    let cases: [(&[(usize, Fault)], &[&str]); 6] = [
+    let cases: [Case; 6] = [
         (&[(30, Fault::RequestLost)], &PROMPT),
         (&[(30, Fault::AnswerLost)], &PROMPT),
         (&[(30, Fault::Repeated)], &[]),

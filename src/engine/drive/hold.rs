@@ -32,10 +32,8 @@ impl<P: Ports> Drive<'_, P> {
     pub(super) fn refused(&self, error: StoreError) -> StoreError {
         let may_be_lost =
             self.lease.as_ref().is_some_and(|lease| lease.left() < SignedDuration::MAX);
-        match error {
-            StoreError::Conflict { .. } if may_be_lost => self.lost(),
-            error => error,
-        }
+        let is_refused = matches!(error, StoreError::Conflict { .. });
+        if is_refused && may_be_lost { self.lost() } else { error }
     }
 
     fn lost(&self) -> StoreError {

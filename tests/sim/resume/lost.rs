@@ -16,7 +16,8 @@ fn lost_at_every_moment(begin: Begin) {
         let scene = begin();
         let before = scene.ca.borrow().orders.len();
         let went = scene.run(Fuse::losing_at(moment));
-        let begun = went.labels[..moment].iter().filter(|label| label.starts_with(EFFECT)).count();
+        let started =
+            went.labels[..moment].iter().filter(|label| label.starts_with(EFFECT)).count();
         let all = went.labels.iter().filter(|label| label.starts_with(EFFECT)).count();
         // Those of one step start together: none is written between them.
         let is_write = |label: &&String| {
@@ -24,7 +25,7 @@ fn lost_at_every_moment(begin: Begin) {
         };
         let rest = moments[moment..].iter().take_while(|label| !is_write(label));
         let together = rest.filter(|label| label.starts_with(EFFECT)).count();
-        assert!(all <= begun + together, "lost at {moment}: {:#?}", went.labels);
+        assert!(all <= started + together, "lost at {moment}: {:#?}", went.labels);
         match went.ending {
             Some(Ending::Locked { holder }) => {
                 assert_eq!(holder, "another host");
