@@ -137,8 +137,11 @@ impl Workspace {
         scope: fn(BTreeSet<NamespacedName>) -> Scope,
     ) -> Result<(), StoreError> {
         if let Some(found) = self.find(names).await {
+            let count = found.len();
             self.read(scope(found)).await?;
-            if self.is_conclusive() {
+            // Manifests are read for those with records alone: else they would be read twice.
+            let have_records = self.record_count() + self.damaged.len() == count;
+            if have_records && self.is_conclusive() {
                 return Ok(());
             }
         }
