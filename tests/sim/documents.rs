@@ -163,13 +163,13 @@ type Case = (&'static [(usize, Fault)], &'static [&'static str]);
 
 #[test]
 fn a_caller_that_reads_after_an_unknown_end_has_the_contract_while_answers_are_lost() {
-    let minute = SignedDuration::from_mins(1);
+    const MINUTE: SignedDuration = SignedDuration::from_mins(1);
     let cases: [Case; 6] = [
         (&[(30, Fault::RequestLost)], &PROMPT),
         (&[(30, Fault::AnswerLost)], &PROMPT),
         (&[(30, Fault::Repeated)], &[]),
         (&[(30, Fault::Late)], &LATE),
-        (&[(10, Fault::StoppedBefore(minute)), (10, Fault::StoppedAfter(minute))], &PROMPT),
+        (&[(10, Fault::StoppedBefore(MINUTE)), (10, Fault::StoppedAfter(MINUTE))], &PROMPT),
         (&[(10, Fault::RequestLost), (10, Fault::AnswerLost), (10, Fault::Repeated)], &PROMPT),
     ];
     for (faults, exempt) in cases {
