@@ -8,6 +8,8 @@ mod bind;
 #[path = "../support/bind/mod.rs"]
 mod bind_support;
 mod compromise;
+#[path = "../support/contract.rs"]
+mod contract;
 mod crash;
 mod inspect_openssl;
 #[path = "../support/journal.rs"]
@@ -20,9 +22,14 @@ mod nginx_support;
 mod openssl;
 #[path = "../support/openssl_fields.rs"]
 mod openssl_fields;
+#[path = "../support/own_process.rs"]
+mod own_process;
 mod pebble;
 #[path = "../support/pebble/mod.rs"]
 mod pebble_support;
+mod postgres;
+#[path = "../support/postgres.rs"]
+mod postgres_support;
 mod power_loss;
 mod proxies;
 #[path = "../support/random.rs"]
