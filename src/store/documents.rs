@@ -73,7 +73,8 @@ pub trait Lease: std::fmt::Debug {
     fn renew(&mut self) -> impl Future<Output = Result<(), StoreError>>;
 }
 
-/// What all hosts of one state share. No call spans two documents: nothing here needs a transaction.
+/// What all hosts of one state share. But for the removal of a certificate, which may be repeated, no
+/// call spans two documents: nothing here needs a transaction.
 ///
 /// Contract:
 /// - A `get` or `list` after a write that returned sees it, in all processes that may write. A reader

@@ -82,7 +82,7 @@ pub enum Lock {
     /// The life of one run that has challenges: if another run can take it, that run has ended.
     /// The number is the smallest that no other run holds. Taken under [`Lock::Scheduler`].
     Run(u32),
-    /// The one `certctl run` of a host.
+    /// The one `certctl run` of a host: on a shared store, each host has its own.
     Service,
     /// One order at a CA, by the digest of its URL: held while a certificate's run works on it. It
     /// is tried, and waited for only by a run that holds no other one.

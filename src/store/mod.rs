@@ -1,5 +1,8 @@
 //! The state directory: certctl's records, in plain files.
 //!
+//! A run knows it in four parts ([`Store`]): [`Documents`], which several hosts may share one day,
+//! and what is always of this host: [`LiveFiles`], [`HostRecord`] and [`Cache`].
+//!
 //! ```text
 //! <state>/                            0700, one owner
 //!   certificates/<namespace>/<name>/

@@ -138,6 +138,8 @@ impl StateDirectory {
             before.map(|File { seen, is_named, is_synced, .. }| (seen, is_named, is_synced));
         let mut steps = match known {
             Some(steps) => Arc::unwrap_or_clone(steps),
+            // What is on disk is what was compared, or has been written by the steps before.
+            None if matches!(key, Key::Certificate(_)) => Steps::following(expected.cloned()),
             None => Steps::following(self.etag_on_disk(&Key::Certificate(of.clone()))?),
         };
         if is_new {

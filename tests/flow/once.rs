@@ -140,9 +140,9 @@ fn a_due_renewal_reads_each_thing_once() {
     let world = issued(&[web("1h")]);
     world.write("config/web.yaml", &web("3h30m"));
     let manifests = once(&["issuer.yaml", "web.yaml"]);
-    // Without the lock for the selection and to decide; under it to decide again, and as what the
-    // first step follows, which the store compares.
-    let due = Reads { state: 1, listings: 1, manifests, record: [2, 4], inputs: 0 };
+    // Without the lock for the selection and to decide; under it to decide again, and where the store
+    // compares what the first step follows.
+    let due = Reads { state: 1, listings: 1, manifests, record: [2, 2], inputs: 0 };
     assert_eq!(traced(&world, &["issue"], 0), due);
     world.write("config/web.yaml", &web("1h"));
     assert_eq!(traced(&world, &["renew", "--all", "--yes"], 0), due);

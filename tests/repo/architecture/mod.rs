@@ -13,6 +13,7 @@ mod declared;
 mod imports;
 mod issuers;
 mod literals;
+mod store;
 mod tree;
 mod validation_method;
 
