@@ -295,6 +295,7 @@ impl<P: Ports> Drive<'_, P> {
         let is_issuance = pass == Pass::Goal && self.task.goal == Goal::Issue;
         let mut turn = None;
         loop {
+            self.hold().await?;
             self.refresh().await?;
             self.give_done_orders_up();
             if is_issuance {
@@ -332,9 +333,6 @@ impl<P: Ports> Drive<'_, P> {
             if !matches!(step, Step::Record(_)) {
                 let next = if let Step::Act(effects) = &step { effects.as_slice() } else { &[] };
                 self.flush(next).await?;
-                if !(next.is_empty() && owed.is_empty()) {
-                    self.hold().await?;
-                }
                 self.start(owed);
             }
             let wait = match step {

@@ -20,9 +20,9 @@ mod world;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::ports::{Alert, Clock, Performer, Store};
+use super::ports::{Alert, Clock, Guard, Performer, Store};
 use super::task::Task;
 use crate::acme::NewOrder;
 use crate::controller::{Effect, EffectError, Outcome};
@@ -37,11 +37,23 @@ pub use world::{
     Dns01Options, Environment, RefusedProfiles, StandIn, World, WorldOptions, dns_api,
 };
 
+/// When to look at a lock again that does not outlast a request.
+const AGAIN: SignedDuration = SignedDuration::from_secs(1);
+
 impl<C: Clock, S: Store> Performer for World<'_, C, S> {
-    async fn perform(&self, task: &Task, issuer: Arc<Issuer>, effect: Effect) -> Outcome {
+    async fn perform(
+        &self,
+        task: &Task,
+        issuer: Arc<Issuer>,
+        effect: Effect,
+        guard: &dyn Guard,
+    ) -> Outcome {
         let issuer = &*issuer;
         let turn = self.turn(&task.certificate.metadata.key());
         let _turn = if effect.goes_to_the_ca() { Some(turn.lock().await) } else { None };
+        while !guard.outlasts() {
+            self.clock.sleep(AGAIN).await;
+        }
         let done = match effect {
             Effect::Prepare { solving, contents, targets } => {
                 self.prepare(task, issuer, solving, &contents, &targets).await

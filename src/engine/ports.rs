@@ -89,14 +89,32 @@ impl Clock for SystemClock {
     }
 }
 
+/// The lock under which an effect was begun.
+pub trait Guard {
+    /// Whether it outlasts a request that is sent now.
+    fn outlasts(&self) -> bool;
+}
+
+/// The lock of what needs none.
+#[derive(Clone, Copy, Debug)]
+pub struct Unguarded;
+
+impl Guard for Unguarded {
+    fn outlasts(&self) -> bool {
+        true
+    }
+}
+
 /// Performs the effects. Replaced by tests.
 pub trait Performer {
-    /// Performs one effect, at the CA of this issuer if it goes to one; every error is an outcome.
+    /// Performs one effect, at the CA of this issuer if it goes to one; every error is an outcome. It
+    /// waits for as long as the lock does not outlast a request.
     fn perform(
         &self,
         task: &Task,
         issuer: Arc<Issuer>,
         effect: Effect,
+        guard: &dyn Guard,
     ) -> impl Future<Output = Outcome>;
 
     /// When the HTTP-01 responder last received a request for a token from another host.

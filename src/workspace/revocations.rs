@@ -14,7 +14,7 @@ use crate::controller::{
     Effect, EffectError, Intervals, Outcome, RevocationRequest, RevocationSigner, Secret, Snapshot,
 };
 use crate::engine::ports::{
-    Clock as _, Documents, LiveFiles, Lock, SecretSet, Store, StoreError, SystemClock,
+    Clock as _, Documents, LiveFiles, Lock, SecretSet, Store, StoreError, SystemClock, Unguarded,
 };
 use crate::engine::{Ending, Goal, Performer as _, Seen, Task, ban, look, published_pair};
 use crate::pki::{Chain, PrivateKey};
@@ -183,7 +183,8 @@ impl Workspace {
                     reason: *reason,
                     signer,
                 };
-                let outcome = world.perform(&task, Arc::clone(&task.issuers.first), effect);
+                let outcome =
+                    world.perform(&task, Arc::clone(&task.issuers.first), effect, &Unguarded);
                 let outcome = Box::pin(outcome).await;
                 if let Outcome::Revoked(answer) = outcome {
                     return Ok((issuer.acme.server.clone(), answer));

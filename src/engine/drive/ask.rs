@@ -8,7 +8,9 @@ use super::stop::unchanged;
 use crate::controller::policy::first_trigger;
 use crate::controller::{Effect, Outcome, Record, Snapshot, absorb, renewal, revocation};
 use crate::engine::ending::Ending;
-use crate::engine::ports::{Clock, Documents, Lock, Performer, Ports, Store, StoreError};
+use crate::engine::ports::{
+    Clock, Documents, Lock, Performer, Ports, Store, StoreError, Unguarded,
+};
 use crate::engine::questions::Query;
 use crate::engine::run::{Engine, signal};
 use crate::engine::session::Session;
@@ -36,7 +38,7 @@ pub(in crate::engine) async fn ask<'t, P: Ports>(
     let outcome = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => return (query, Answer::Nothing),
-        outcome = engine.ports.performer().perform(query.task, issuer, effect.clone()) => outcome,
+        outcome = engine.ports.performer().perform(query.task, issuer, effect.clone(), &Unguarded) => outcome,
     };
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient

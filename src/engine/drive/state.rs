@@ -1,5 +1,6 @@
 //! One certificate's run: the snapshot, the effects in flight, and their outcomes.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
@@ -7,6 +8,7 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 
+use super::hold::Hold;
 use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, Snapshot, absorb, backoff, limit};
 use crate::engine::claim::Claim;
@@ -28,8 +30,7 @@ pub(super) struct Drive<'a, P: Ports> {
     pub(super) shared: &'a Shared<'a, P::Clock, P::Store>,
     pub(super) task: &'a Task,
     pub(super) session: Session<'a, P::Store>,
-    /// The certificate's lock; none where its documents are not written.
-    pub(super) lease: Option<LeaseOf<P::Store>>,
+    pub(super) hold: Rc<Hold<LeaseOf<P::Store>>>,
     /// How the issuance is forced; not where the run that this one waited for has issued.
     pub(super) force: Option<Force>,
     /// The record before, where nothing else asks for the issuance that is forced.
@@ -91,7 +92,7 @@ impl<'a, P: Ports> Drive<'a, P> {
             shared,
             task,
             session,
-            lease,
+            hold: Rc::new(Hold::of(lease)),
             force: task.force,
             before_force: None,
             in_flight: Vec::new(),
@@ -150,9 +151,13 @@ impl<'a, P: Ports> Drive<'a, P> {
             self.session.snapshot.run.note_begin(&effect, self.engine.ports.clock().now());
             self.engine.observer.stage(&self.session.name, effect.stage());
             let issuer = Arc::clone(self.session.snapshot.issuer());
-            let performed =
-                self.engine.ports.performer().perform(self.task, issuer, effect.clone());
-            self.effects.push(performed.map(move |outcome| (effect, outcome)).boxed_local());
+            let (performer, task) = (self.engine.ports.performer(), self.task);
+            let hold = Rc::clone(&self.hold);
+            let answer = async move {
+                let outcome = performer.perform(task, issuer, effect.clone(), &*hold).await;
+                (effect, outcome)
+            };
+            self.effects.push(answer.boxed_local());
         }
     }
 

@@ -35,11 +35,18 @@ impl<P: Ports> Drive<'_, P> {
         let seen = self.hits_seen;
         let now = clock.now();
         let look_at = self.look_at;
+        let holds_for = self.holds_for();
         let until = wait.and_then(|(until, _)| until);
         let wake = wait.map_or(Wake::Time, |(_, wake)| wake);
         let sleep = |time: Option<Timestamp>| async move {
             match time {
                 Some(time) => clock.sleep(now.duration_until(time)).await,
+                None => std::future::pending().await,
+            }
+        };
+        let held = async {
+            match holds_for {
+                Some(time) => clock.sleep(time).await,
                 None => std::future::pending().await,
             }
         };
@@ -86,6 +93,7 @@ impl<P: Ports> Drive<'_, P> {
             () = may_ask.notified() => Woken::Time,
             () = sleep(until) => Woken::Time,
             () = sleep(look_at) => Woken::Time,
+            () = held => Woken::Time,
             () = deadline => Woken::Deadline,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 
+use jiff::SignedDuration;
+
 /// Counts the moments of one run, and ends the run at one of them.
 #[derive(Debug, Default)]
 pub(crate) struct Fuse {
@@ -10,6 +12,9 @@ pub(crate) struct Fuse {
     blown: Cell<bool>,
     /// The moment from which on another host has the locks.
     lost_at: Option<usize>,
+    /// How long the locks are held, where they run out.
+    left: Cell<Option<SignedDuration>>,
+    renewals: Cell<usize>,
 }
 
 impl Fuse {
@@ -25,7 +30,30 @@ impl Fuse {
 
     /// Never blows, and from the moment number `at` on another host has the locks.
     pub(crate) fn losing_at(at: usize) -> Self {
-        Self { lost_at: Some(at), ..Self::default() }
+        let left = Cell::new(Some(SignedDuration::from_mins(5)));
+        Self { lost_at: Some(at), left, ..Self::default() }
+    }
+
+    /// Never blows, and the locks run out soon after each moment.
+    pub(crate) fn renewing() -> Self {
+        Self { left: Cell::new(Some(SignedDuration::from_secs(9))), ..Self::default() }
+    }
+
+    /// How long the locks are held.
+    pub(crate) fn holds_for(&self) -> SignedDuration {
+        let left = if self.has_lost() { Some(SignedDuration::ZERO) } else { self.left.get() };
+        left.unwrap_or(SignedDuration::MAX)
+    }
+
+    /// The locks are held for longer, until the next moment.
+    pub(crate) fn renew(&self) {
+        self.left.set(Some(SignedDuration::from_mins(5)));
+        self.renewals.set(self.renewals.get() + 1);
+    }
+
+    /// How often they were.
+    pub(crate) fn renewals(&self) -> usize {
+        self.renewals.get()
     }
 
     /// Whether another host has the locks.
@@ -42,6 +70,9 @@ impl Fuse {
             std::future::pending::<()>().await;
         }
         self.labels.borrow_mut().push(label);
+        if self.left.get().is_some() && self.lost_at.is_none() {
+            self.left.set(Some(SignedDuration::from_secs(9)));
+        }
     }
 
     pub(crate) fn is_blown(&self) -> bool {

@@ -104,11 +104,12 @@ impl ports::Lease for Lease {
     }
 
     fn left(&self) -> SignedDuration {
-        if self.fuse.has_lost() { SignedDuration::ZERO } else { SignedDuration::MAX }
+        self.fuse.holds_for()
     }
 
     async fn renew(&mut self) -> Result<(), StoreError> {
         if !self.fuse.has_lost() {
+            self.fuse.renew();
             return Ok(());
         }
         Err(StoreError::Conflict { path: self.name.clone() })

@@ -52,6 +52,8 @@ pub(crate) struct Went {
     pub(crate) labels: Vec<String>,
     /// The requests it sent.
     pub(crate) requests: usize,
+    /// How often its locks were held for longer.
+    pub(crate) renewals: usize,
 }
 
 /// Everything that must be the same however often the runs were killed.
@@ -139,7 +141,13 @@ impl Scene {
         };
         let reached = self.clock.run(|| fuse.is_blown(), engine.reach(&task));
         let ending = reached.map(|reached| reached.unwrap().0);
-        Went { ending, is_new: true, labels: fuse.labels(), requests: world.requests.get() }
+        Went {
+            ending,
+            is_new: true,
+            labels: fuse.labels(),
+            requests: world.requests.get(),
+            renewals: fuse.renewals(),
+        }
     }
 
     /// One run with error.
@@ -150,7 +158,7 @@ impl Scene {
         let is_new = ended.as_ref().is_some_and(|ended| ended.is_new);
         let ending = ended.map(|ended| ended.ending);
         self.ca.borrow_mut().look_in_vain();
-        Went { ending, is_new, labels: fuse.labels(), requests }
+        Went { ending, is_new, labels: fuse.labels(), requests, renewals: fuse.renewals() }
     }
 
     /// One run over several tasks; `None` when it was killed. And how many requests it sent.

@@ -13,7 +13,7 @@ use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
 use certctl::engine::inputs::{account_id, digest_of, names_of};
-use certctl::engine::ports::{Clock as _, LiveFiles as _};
+use certctl::engine::ports::{Clock as _, Guard, LiveFiles as _};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
@@ -468,7 +468,16 @@ impl Drop for World {
 }
 
 impl Performer for World {
-    async fn perform(&self, task: &Task, issuer: Arc<Issuer>, effect: Effect) -> Outcome {
+    async fn perform(
+        &self,
+        task: &Task,
+        issuer: Arc<Issuer>,
+        effect: Effect,
+        guard: &dyn Guard,
+    ) -> Outcome {
+        while !guard.outlasts() {
+            self.clock.sleep(SignedDuration::from_secs(1)).await;
+        }
         self.check_intent(task, &issuer, &effect).await;
         let effects = self.fuse.passed(EFFECT);
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
