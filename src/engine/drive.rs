@@ -6,6 +6,7 @@ mod alert;
 mod ask;
 mod claim;
 mod hold;
+mod lost;
 mod pace;
 mod reload;
 mod shared;

@@ -7,8 +7,7 @@
 use jiff::SignedDuration;
 use tokio::sync::Mutex;
 
-use super::state::Drive;
-use crate::engine::ports::{Guard, Lease, Ports, StoreError};
+use crate::engine::ports::{Guard, Lease, StoreError};
 
 /// The longest that one request takes (`acme::limit`, and the deadlines of DNS providers).
 const REQUEST: SignedDuration = SignedDuration::from_mins(1);
@@ -23,14 +22,14 @@ impl<L: Lease> Hold<L> {
     }
 
     /// How long the lock surely outlasts a request; `None` where it is until the run ends.
-    fn left(&self) -> Option<SignedDuration> {
+    pub(super) fn left(&self) -> Option<SignedDuration> {
         // Nothing is sent while it is renewed.
         let left = self.0.as_ref()?.try_lock().map_or(SignedDuration::ZERO, |lease| lease.left());
         (left < SignedDuration::MAX).then(|| left.saturating_sub(REQUEST))
     }
 
     /// Holds the lock for longer, if it does not outlast a request. Whether it does now.
-    async fn renew(&self) -> Result<bool, StoreError> {
+    pub(super) async fn renew(&self) -> Result<bool, StoreError> {
         let Some(lease) = &self.0 else { return Ok(true) };
         let mut lease = lease.lock().await;
         if lease.left() > REQUEST {
@@ -47,27 +46,5 @@ impl<L: Lease> Hold<L> {
 impl<L: Lease> Guard for Hold<L> {
     fn outlasts(&self) -> bool {
         self.left().is_none_or(|left| left.is_positive())
-    }
-}
-
-impl<P: Ports> Drive<'_, P> {
-    /// Holds the lock for longer where it would not outlast a request that is sent now.
-    pub(super) async fn hold(&self) -> Result<(), StoreError> {
-        if self.hold.outlasts() || self.hold.renew().await? { Ok(()) } else { Err(self.lost()) }
-    }
-
-    /// When the lock must be held for longer.
-    pub(super) fn holds_for(&self) -> Option<SignedDuration> {
-        self.hold.left()
-    }
-
-    /// What a refused write means: where the lock may run out, that another host has it.
-    pub(super) fn refused(&self, error: StoreError) -> StoreError {
-        let is_refused = matches!(error, StoreError::Conflict { .. });
-        if is_refused && self.hold.left().is_some() { self.lost() } else { error }
-    }
-
-    fn lost(&self) -> StoreError {
-        StoreError::Lost { what: format!("certificate {}", self.session.name.short()) }
     }
 }
