@@ -29,12 +29,12 @@ pub trait Cache {
     fn cache_directory(&self, ca: &str, bytes: &[u8]) -> Result<(), StoreError>;
 
     /// The cached CRL, and when it was written.
-    fn cached_crl(&self, __digest: &str) -> Result<Option<(Vec<u8>, Timestamp)>, StoreError> {
+    fn cached_crl(&self, _digest: &str) -> Result<Option<(Vec<u8>, Timestamp)>, StoreError> {
         Ok(None)
     }
 
     /// Caches a CRL in place of an older one.
-    fn cache_crl(&self, __digest: &str, _bytes: &[u8]) -> Result<(), StoreError> {
+    fn cache_crl(&self, _digest: &str, _bytes: &[u8]) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -44,7 +44,7 @@ pub trait Cache {
     }
 
     /// Notes that they were, and removes the CRLs that were written before `outdated`.
-    fn note_looks(&self, __looks: Looks, _outdated: Timestamp) -> Result<(), StoreError> {
+    fn note_looks(&self, _looks: Looks, _outdated: Timestamp) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -54,13 +54,13 @@ pub trait Cache {
     }
 
     /// Replaces all of it.
-    fn note_reported(&self, __reported: &BTreeMap<String, Timestamp>) -> Result<(), StoreError> {
+    fn note_reported(&self, _reported: &BTreeMap<String, Timestamp>) -> Result<(), StoreError> {
         Ok(())
     }
 
     /// The index of all certificates, or of the files with this digest, if there is one that only
     /// this user can have written.
-    fn index(&self, __of: Option<&str>) -> Option<Index> {
+    fn index(&self, _of: Option<&str>) -> Option<Index> {
         None
     }
 
@@ -80,7 +80,7 @@ pub trait Cache {
     }
 
     /// The facts of a path; `None` when they cannot be had.
-    fn witness(&self, __path: &Path) -> Option<Witness> {
+    fn witness(&self, _path: &Path) -> Option<Witness> {
         None
     }
 
@@ -90,7 +90,7 @@ pub trait Cache {
     }
 
     /// The files that change when a run works on a certificate: its record, and the steps in flight.
-    fn record_witnesses(&self, __certificate: &NamespacedName) -> Option<Vec<Witness>> {
+    fn record_witnesses(&self, _certificate: &NamespacedName) -> Option<Vec<Witness>> {
         None
     }
 

@@ -165,8 +165,8 @@ impl Steps {
         let head = Document::of(key).map(|document| Head {
             version: VERSION,
             document,
-            status: self.status.as_ref().map(|etag| etag.0.clone()),
-            base: base.map(|etag| etag.0.clone()),
+            status: self.status.as_ref().map(|version| version.0.clone()),
+            base: base.map(|version| version.0.clone()),
             length: bytes.map(<[u8]>::len),
         });
         let mut line = head.and_then(|head| serde_json::to_vec(&head).ok()).unwrap_or_default();
@@ -183,12 +183,20 @@ impl Steps {
         record
     }
 
-    /// Notes a record that was appended; `etag` is that of the bytes.
-    pub(super) fn add(&mut self, key: &Key, bytes: Option<&[u8]>, etag: &Version, record: Record) {
+    /// Notes a record that was appended; `version` is that of the bytes.
+    pub(super) fn add(
+        &mut self,
+        key: &Key,
+        bytes: Option<&[u8]>,
+        version: &Version,
+        record: Record,
+    ) {
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
         drop_bytes(key, record);
-        let stored =
-            |bytes: &[u8]| Stored { bytes: Zeroizing::new(bytes.to_vec()), revision: etag.clone() };
+        let stored = |bytes: &[u8]| Stored {
+            bytes: Zeroizing::new(bytes.to_vec()),
+            revision: version.clone(),
+        };
         self.keep(key, Made::of(bytes.map(stored)));
     }
 

@@ -12,9 +12,9 @@ use crate::store::error::StoreError;
 use crate::store::key::{Collection, Key};
 
 impl StateDirectory {
-    /// The keys under a prefix, in order.
-    pub(super) fn keys(&self, prefix: &Collection) -> Result<Vec<Key>, StoreError> {
-        match prefix {
+    /// The keys of a collection, in order.
+    pub(super) fn keys(&self, of: &Collection) -> Result<Vec<Key>, StoreError> {
+        match of {
             Collection::Certificates => self.certificates(),
             Collection::Accounts => self.accounts(),
             Collection::Requests(name) => {

@@ -23,7 +23,7 @@ use crate::store::documents::{Documents, Page, Stored, Version};
 use crate::store::error::StoreError;
 use crate::store::key::{Collection, Key, Log};
 
-/// A stored document, with the etag of its version.
+/// A stored document, with its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<T> {
     pub value: T,
@@ -145,7 +145,7 @@ impl<'a, D: Documents> Records<'a, D> {
         let bytes = self.seal(&key, order)?;
         let Some(previous) = previous else { return self.put(&key, &bytes, None).await };
         // An order of a hundred names is written twenty times: it is not parsed again each time.
-        // Its etag is a digest of it, so that what is on disk is still `previous`.
+        // Its version is a digest of it, so that what is on disk is still `previous`.
         if let Some(field) = changed_in_order(&previous.value, order) {
             return Err(StoreError::Immutable { path: self.documents.place(&key), field });
         }
@@ -600,9 +600,9 @@ mod tests {
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
         let found = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
         assert_eq!(found.value, samples::record());
-        for (etag, is_base) in [(found.revision, false), (written.unwrap(), true)] {
+        for (version, is_base) in [(found.revision, false), (written.unwrap(), true)] {
             let records = Records::new(&state);
-            let put = records.put_certificate(&web(), &samples::record(), Some(&etag)).await;
+            let put = records.put_certificate(&web(), &samples::record(), Some(&version)).await;
             assert_eq!(put.is_ok(), is_base, "{put:?}");
         }
     }

@@ -84,11 +84,11 @@ impl StateDirectory {
         }
         let Some(bytes) = folder.read(FILE, Guard::Document)? else { return Ok(None) };
         let place = text(&folder.join(FILE));
-        let on_disk = |key: &Key| self.etag_on_disk(key);
+        let on_disk = |key: &Key| self.version_on_disk(key);
         Steps::read(&bytes, of, &place, on_disk).map(|steps| Some(Arc::new(steps)))
     }
 
-    fn etag_on_disk(&self, key: &Key) -> Result<Option<Version>, StoreError> {
+    fn version_on_disk(&self, key: &Key) -> Result<Option<Version>, StoreError> {
         let bytes = self.bytes(&layout::document(key)?)?;
         Ok(bytes.map(|bytes| Version::of(&bytes)))
     }
@@ -107,12 +107,12 @@ impl StateDirectory {
         let known = self.steps_in(&folder, of)?;
         let now = match known.as_ref().and_then(|steps| steps.document(key)) {
             Some(made) => made.stored().map(|stored| stored.revision.clone()),
-            None => self.etag_on_disk(key)?,
+            None => self.version_on_disk(key)?,
         };
         if now.as_ref() != expected {
             return Err(self.conflict(&layout::document(key)?));
         }
-        let etag = Version::of(bytes.unwrap_or_default());
+        let version = Version::of(bytes.unwrap_or_default());
         let size = bytes.map_or(0, <[u8]>::len);
         let is_full = |steps: &Steps| steps.length() > 0 && steps.length() + size_of(size) > FULL;
         let known = match known {
@@ -128,7 +128,7 @@ impl StateDirectory {
             return match (bytes, expected) {
                 (Some(bytes), None) => self.create_file(key, bytes),
                 (Some(bytes), Some(expected)) => self.replace_file(key, bytes, expected),
-                (None, _) => Ok(etag),
+                (None, _) => Ok(version),
             };
         }
         let is_new = known.is_none();
@@ -140,7 +140,7 @@ impl StateDirectory {
             Some(steps) => Arc::unwrap_or_clone(steps),
             // What is on disk is what was compared, or has been written by the steps before.
             None if matches!(key, Key::Certificate(_)) => Steps::following(expected.cloned()),
-            None => Steps::following(self.etag_on_disk(&Key::Certificate(of.clone()))?),
+            None => Steps::following(self.version_on_disk(&Key::Certificate(of.clone()))?),
         };
         if is_new {
             // Their names are made durable with that of the file.
@@ -151,15 +151,15 @@ impl StateDirectory {
         let written = write(&folder, &steps, &record);
         let (seen, is_named, is_synced) = match (&written, before) {
             (Ok(seen), before) => {
-                steps.add(key, bytes, &etag, record);
+                steps.add(key, bytes, &version, record);
                 (*seen, !is_new && before.is_some_and(|(_, is_named, _)| is_named), false)
             }
             (Err(_), Some(before)) => before,
-            (Err(_), None) => return written.map(|_| etag),
+            (Err(_), None) => return written.map(|_| version),
         };
         let file = File { seen, steps: Arc::new(steps), is_named, is_synced };
         self.open_steps().get().insert(of.clone(), file);
-        written.map(|_| etag)
+        written.map(|_| version)
     }
 
     /// Makes the steps so far durable.

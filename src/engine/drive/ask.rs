@@ -35,10 +35,12 @@ pub(in crate::engine) async fn ask<'t, P: Ports>(
 ) -> (Query<'t>, Answer) {
     let effect = query.question.effect();
     let issuer = Arc::clone(&query.question.issuer);
+    let performer = engine.ports.performer();
+    let response = performer.perform(query.task, issuer, effect.clone(), &Unguarded);
     let outcome = tokio::select! {
         biased;
         _ = signal(engine.shutdown.clone()) => return (query, Answer::Nothing),
-        outcome = engine.ports.performer().perform(query.task, issuer, effect.clone(), &Unguarded) => outcome,
+        outcome = response => outcome,
     };
     let is_unreachable = matches!(
         &outcome, Outcome::Failed(error) if error.kind() == CauseKind::Transient

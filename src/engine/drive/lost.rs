@@ -1,7 +1,5 @@
 //! A run that has lost the lock of its certificate ends: see [`super::hold`].
 
-use jiff::SignedDuration;
-
 use super::state::Drive;
 use crate::engine::ports::{Guard, Ports, StoreError};
 
@@ -9,11 +7,6 @@ impl<P: Ports> Drive<'_, P> {
     /// Holds the lock for longer where it would not outlast a request that is sent now.
     pub(super) async fn hold(&self) -> Result<(), StoreError> {
         if self.hold.outlasts() || self.hold.renew().await? { Ok(()) } else { Err(self.lost()) }
-    }
-
-    /// When the lock must be held for longer.
-    pub(super) fn holds_for(&self) -> Option<SignedDuration> {
-        self.hold.left()
     }
 
     /// What a refused write means: where the lock may run out, that another host has it.

@@ -34,19 +34,14 @@ impl<P: Ports> Drive<'_, P> {
         let is_crowded = self.session.snapshot.run.is_crowded;
         let seen = self.hits_seen;
         let now = clock.now();
-        let look_at = self.look_at;
-        let holds_for = self.holds_for();
+        // The lock is held for longer then.
+        let held_until = self.hold.left().and_then(|left| now.checked_add(left).ok());
+        let look_at = self.look_at.into_iter().chain(held_until).min();
         let until = wait.and_then(|(until, _)| until);
         let wake = wait.map_or(Wake::Time, |(_, wake)| wake);
         let sleep = |time: Option<Timestamp>| async move {
             match time {
                 Some(time) => clock.sleep(now.duration_until(time)).await,
-                None => std::future::pending().await,
-            }
-        };
-        let held = async {
-            match holds_for {
-                Some(time) => clock.sleep(time).await,
                 None => std::future::pending().await,
             }
         };
@@ -93,7 +88,6 @@ impl<P: Ports> Drive<'_, P> {
             () = may_ask.notified() => Woken::Time,
             () = sleep(until) => Woken::Time,
             () = sleep(look_at) => Woken::Time,
-            () = held => Woken::Time,
             () = deadline => Woken::Deadline,
         }
     }
