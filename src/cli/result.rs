@@ -90,7 +90,6 @@ impl Results {
     ) -> Result<(), CliError> {
         for report in reports {
             let record = Records::new(state.documents()).certificate(&report.key()).await?;
-            let record = record.map(|stored| stored.value);
             let live = record.as_ref().filter(|record| record.status.revision.is_some());
             let secret = live.map(|r| NamespacedName::new(&report.namespace, &r.secret_name));
             let files = secret.map(|secret| files(state, &secret)).unwrap_or_default();

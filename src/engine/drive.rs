@@ -132,8 +132,11 @@ pub(super) async fn reach<P: Ports>(
         }
         lease = locked => lease?,
     };
-    let mut session =
-        Session::load(engine.ports.store(), task, intervals, engine.ports.clock().now()).await?;
+    let (store, now) = (engine.ports.store(), engine.ports.clock().now());
+    let mut session = match &lease {
+        Some(lease) => Session::load_under(lease, store, task, intervals, now).await?,
+        None => Session::load(store, task, intervals, now).await?,
+    };
     session.lock_timeout = engine.options.lock_timeout;
     let is_renewed = session.snapshot.record.next_revision() > next_revision;
     let mut drive = Drive::new(engine, shared, task, session, lease);

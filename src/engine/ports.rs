@@ -19,7 +19,8 @@ use crate::resource::{
 
 pub use crate::store::{
     Cache, Collection, DamageCourse, Documents, HookTurn, HostRecord, Key, Lease, LeaseOf,
-    LiveFiles, LiveSet, Lock, Log, Page, SecretSet, Store, StoreError, Stored, Version, WrongEntry,
+    LiveFiles, LiveSet, Lock, Log, Page, Part, SecretSet, Store, StoreError, Stored, Version,
+    WrongEntry,
 };
 
 /// The seams of a run, together.

@@ -14,7 +14,7 @@ use super::banned_keys::ban;
 use super::goal::Goal;
 use super::inputs::{account_id, id_of, spec_digest};
 use super::lost_output::lost_output;
-use super::ports::{Documents, Key, LiveFiles, Store, StoreError, Version};
+use super::ports::{Documents, Key, LeaseOf, LiveFiles, Part, Store, StoreError, Version};
 use super::task::{Force, Task};
 use super::{gather, links};
 use crate::controller::lost_record::Traces;
@@ -27,7 +27,7 @@ use crate::resource::{
     Account, AccountIdentity, AccountStep, Certificate, CertificateRecord, CertificateRequest,
     CertificateStatus, ConditionType, Event, NamespacedName, Order, Reason, Rollback,
 };
-use crate::store::{Records, Versioned};
+use crate::store::{CertificateDocument, Records};
 
 /// See the module.
 pub(crate) struct Session<'a, S: Store> {
@@ -35,9 +35,12 @@ pub(crate) struct Session<'a, S: Store> {
     pub(crate) name: NamespacedName,
     /// It is large, and moved often.
     pub(crate) snapshot: Box<Snapshot>,
-    stored: HashMap<Key, Version>,
+    /// All documents of the certificate.
+    document: CertificateDocument<'a, S::Documents>,
+    /// The version of the account.
+    account: Option<(Key, Version)>,
     /// The orders as they are on disk, by revision and number.
-    stored_orders: HashMap<(u32, u32), Versioned<Order>>,
+    stored_orders: HashMap<(u32, u32), Order>,
     /// The readable requests, but for the current and the next one.
     past_requests: Vec<CertificateRequest>,
     pending: Vec<Change>,
@@ -94,19 +97,54 @@ impl<'a, S: Store> Session<'a, S> {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let name = task.certificate.metadata.key();
-        let records = Records::new(store.documents());
-        let mut stored = HashMap::new();
-        let stored_record = records.certificate(&name).await?.map(|found| {
-            stored.insert(Key::Certificate(name.clone()), found.revision);
-            found.value
-        });
-        let record = record_of(store, task, stored_record.as_ref(), now).await?;
+        let document = CertificateDocument::read(store.documents(), &name).await?;
+        Self::of(store, task, document, intervals, now).await
+    }
+
+    /// The same, under this lock.
+    pub(crate) async fn load_under(
+        lease: &LeaseOf<S>,
+        store: &'a S,
+        task: &Task,
+        intervals: Intervals,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let name = task.certificate.metadata.key();
+        let document = CertificateDocument::under(lease, store.documents(), &name).await?;
+        Self::of(store, task, document, intervals, now).await
+    }
+
+    /// Reads everything again after the last write, of which not all is durable.
+    pub(crate) async fn load_again(
+        &self,
+        task: &Task,
+        intervals: Intervals,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let document = self.document.again().await?;
+        let mut session = Self::of(self.store, task, document, intervals, now).await?;
+        session.is_lost |= self.is_lost;
+        session.lock_timeout = self.lock_timeout;
+        session.unsynced = self.unsynced;
+        Ok(session)
+    }
+
+    async fn of(
+        store: &'a S,
+        task: &Task,
+        mut document: CertificateDocument<'a, S::Documents>,
+        intervals: Intervals,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let name = task.certificate.metadata.key();
+        let stored_record = document.record().await?;
+        let record = record_of(store, task, &mut document, stored_record.as_ref(), now).await?;
         let next = record.next_revision();
         let revisions = (record.status.revision, next);
         let (current_request, next_request, past_requests) =
-            requests(&records, &name, revisions, &mut stored).await?;
-        let next_key = records.next_key(&name).await?.map(|pem| gather::key_facts(&pem));
-        let banned = records.banned_keys().await?;
+            requests(&mut document, revisions).await?;
+        let next_key = document.next_key().map(gather::key_facts);
+        let banned = Records::new(store.documents()).banned_keys().await?;
         let secret = task.certificate.secret_key();
         let known =
             (stored_record.is_some() || record.status.revision.is_some()).then_some(&record);
@@ -152,7 +190,8 @@ impl<'a, S: Store> Session<'a, S> {
                 intervals,
                 run: Run { unread_secret: task.unread_secret.clone(), ..Run::default() },
             }),
-            stored,
+            document,
+            account: None,
             stored_orders: HashMap::new(),
             past_requests,
             pending: Vec::new(),
@@ -170,9 +209,8 @@ impl<'a, S: Store> Session<'a, S> {
 
     /// The newest order of the next revision, and all others that owe a clean-up.
     async fn load_orders(&mut self, next: u32) -> Result<(), StoreError> {
-        for ((revision, number), found) in self.records().all_orders(&self.name).await? {
-            let found = found?;
-            let order = &found.value;
+        for ((revision, number), found) in self.document.orders().await? {
+            let order = found?;
             if self.snapshot.record.status.revision == Some(revision)
                 && order.certificate().is_some()
             {
@@ -186,7 +224,7 @@ impl<'a, S: Store> Session<'a, S> {
             } else if order.owes_clean_up() {
                 self.snapshot.retired.push(order.clone());
             }
-            self.stored_orders.insert((revision, number), found);
+            self.stored_orders.insert((revision, number), order);
         }
         Ok(())
     }
@@ -195,8 +233,9 @@ impl<'a, S: Store> Session<'a, S> {
     pub(crate) async fn load_account(&mut self) -> Result<(), StoreError> {
         let id = self.account_id();
         self.snapshot.account = None;
+        self.account = None;
         if let Some(found) = self.records().account(&id).await? {
-            self.stored.insert(Key::Account(id), found.revision);
+            self.account = Some((Key::Account(id), found.revision));
             let is_gone = found.value.next_step == AccountStep::Deactivated;
             self.snapshot.account = (!is_gone).then_some(found.value);
         }
@@ -212,7 +251,7 @@ impl<'a, S: Store> Session<'a, S> {
         requests.sort_by_key(|request| request.revision);
         let mut orders: Vec<_> = stored_orders.into_iter().collect();
         orders.sort_by_key(|(id, _)| *id);
-        let orders = orders.into_iter().map(|(_, found)| found.value).collect();
+        let orders = orders.into_iter().map(|(_, order)| order).collect();
         Seen { snapshot, requests, orders }
     }
 
@@ -402,45 +441,31 @@ impl<'a, S: Store> Session<'a, S> {
     /// is history: its request has the certificate too.
     pub(crate) async fn settle(&mut self) -> Result<(), StoreError> {
         let is_past = |order: &Order| order.certificate().is_some() && !order.owes_clean_up();
-        let orders = self.stored_orders.iter().filter(|(_, found)| is_past(&found.value));
-        let past = orders.map(|((of, number), _)| Key::Order(self.name.clone(), *of, *number));
-        let key = Key::Certificate(self.name.clone());
-        self.store.documents().settle(&key, &past.collect::<Vec<_>>()).await?;
+        let orders = self.stored_orders.iter().filter(|(_, order)| is_past(order));
+        let past = orders.map(|((of, number), _)| Part::Order(*of, *number));
+        self.document.settle(&past.collect::<Vec<_>>()).await?;
         self.unsynced = Unsynced::Nothing;
         Ok(())
     }
 
     async fn write(&mut self, change: Change) -> Result<(), StoreError> {
-        let name = self.name.clone();
         self.unsynced = self.unsynced.max(self.promised(&change));
         match change {
             Change::Certificate(record) => {
-                let key = Key::Certificate(name.clone());
-                let old = self.stored.get(&key);
-                let version = self.records().put_certificate(&name, &record, old).await?;
-                self.stored.insert(key, version);
+                self.document.put_record(&record).await?;
                 self.stored_record = Some(*record);
             }
-            Change::Request(request) => {
-                let key = Key::Request(name.clone(), request.revision);
-                let old = self.stored.get(&key);
-                let version = self.records().put_request(&name, &request, old).await?;
-                self.stored.insert(key, version);
-            }
+            Change::Request(request) => self.document.put_request(&request).await?,
             Change::DropRequest(revision) => {
-                self.records().delete_request(&name, revision).await?;
-                self.stored.remove(&Key::Request(name, revision));
+                self.document.remove(&[Part::Request(revision)]).await?;
             }
             Change::Order(order) => {
-                let (of, number) = (order.spec.revision, order.number);
-                let old = self.stored_orders.get(&(of, number));
-                let revision = self.records().put_order(&name, of, number, &order, old).await?;
-                self.stored_orders.insert((of, number), Versioned { value: *order, revision });
+                let id = (order.spec.revision, order.number);
+                self.document.put_order(id, &order, self.stored_orders.get(&id)).await?;
+                self.stored_orders.insert(id, *order);
             }
-            Change::NextKey(pem, _) => {
-                self.records().create_next_key(&name, pem.0.as_bytes()).await?;
-            }
-            Change::DropNextKey => self.records().delete_next_key(&name).await?,
+            Change::NextKey(pem, _) => self.document.put_next_key(pem.0.as_bytes()).await?,
+            Change::DropNextKey => self.document.remove(&[Part::NextKey]).await?,
             Change::AccountKey(pem, account) => {
                 self.write_account_key(id_of(&account), pem.0.as_bytes()).await?;
                 self.write_account(&account).await?;
@@ -462,7 +487,6 @@ impl<'a, S: Store> Session<'a, S> {
         match change {
             Change::Order(order) => {
                 let old = self.stored_orders.get(&(order.spec.revision, order.number));
-                let old = old.map(|found| &found.value);
                 let owed = |order: &Order| {
                     order.challenges.iter().filter(|challenge| challenge.owes_clean_up()).count()
                 };
@@ -505,26 +529,20 @@ impl<'a, S: Store> Session<'a, S> {
     async fn write_account(&mut self, account: &Account) -> Result<(), StoreError> {
         let id = id_of(account);
         let key = Key::Account(id.clone());
-        let version = self.records().put_account(&id, account, self.stored.get(&key)).await?;
-        self.stored.insert(key, version);
+        let seen = self.account.take().filter(|(of, _)| *of == key).map(|(_, version)| version);
+        let version = self.records().put_account(&id, account, seen.as_ref()).await?;
+        self.account = Some((key, version));
         Ok(())
     }
 
-    /// Goes on from another session's work, of which not all is durable.
-    pub(crate) fn follow(&mut self, before: &Self) {
-        self.is_lost |= before.is_lost;
-        self.lock_timeout = before.lock_timeout;
-        self.unsynced = before.unsynced;
-    }
-
     /// Removes requests and orders that are no longer needed.
-    pub(crate) async fn prune(&self) -> Result<(), StoreError> {
+    pub(crate) async fn prune(&mut self) -> Result<(), StoreError> {
         if self.is_lost {
             return Ok(());
         }
         let limit = self.snapshot.certificate.spec.revision_history_limit.unwrap_or(1);
         let limit = usize::try_from(limit).unwrap_or(1);
-        self.records().prune(&self.name, &self.snapshot.record, limit).await.map(drop)
+        self.document.prune(&self.snapshot.record, limit).await.map(drop)
     }
 }
 
@@ -533,6 +551,7 @@ impl<'a, S: Store> Session<'a, S> {
 async fn record_of<S: Store>(
     store: &S,
     task: &Task,
+    document: &mut CertificateDocument<'_, S::Documents>,
     stored: Option<&CertificateRecord>,
     now: Timestamp,
 ) -> Result<CertificateRecord, StoreError> {
@@ -541,7 +560,7 @@ async fn record_of<S: Store>(
         return Ok(record);
     }
     let certificate = &task.certificate;
-    let traces = traces(store, &certificate.metadata.key(), &certificate.secret_key()).await?;
+    let traces = traces(store, document, &certificate.secret_key()).await?;
     let issuer = fallback::choose(&task.issuers, &record);
     Ok(lost_record::rebuilt(record, &traces, certificate, issuer, now))
 }
@@ -549,18 +568,17 @@ async fn record_of<S: Store>(
 /// What exists of a certificate that has no record.
 async fn traces<S: Store>(
     store: &S,
-    name: &NamespacedName,
+    document: &mut CertificateDocument<'_, S::Documents>,
     secret: &NamespacedName,
 ) -> Result<Traces, StoreError> {
-    let records = Records::new(store.documents());
     let mut traces = Traces::default();
-    for (revision, found) in records.requests(name).await? {
-        let issued = found?.value.certificate;
+    for (revision, found) in document.requests().await? {
+        let issued = found?.certificate;
         let leaf = issued.and_then(|pem| pki::leaf_facts(&pem).ok());
         traces.requests.insert(revision, leaf.map(|leaf| leaf.fingerprint));
     }
-    for ((revision, _), found) in records.all_orders(name).await? {
-        if found?.value.certificate().is_some() {
+    for ((revision, _), found) in document.orders().await? {
+        if found?.certificate().is_some() {
             traces.orders.insert(revision);
         }
     }
@@ -576,26 +594,23 @@ async fn traces<S: Store>(
 type Requests = (Option<CertificateRequest>, Option<CertificateRequest>, Vec<CertificateRequest>);
 
 async fn requests<D: Documents>(
-    records: &Records<'_, D>,
-    name: &NamespacedName,
+    document: &mut CertificateDocument<'_, D>,
     (current, next): (Option<u32>, u32),
-    stored: &mut HashMap<Key, Version>,
 ) -> Result<Requests, StoreError> {
     let (mut current_request, mut next_request, mut past) = (None, None, Vec::new());
-    for (revision, found) in records.requests(name).await? {
+    for (revision, found) in document.requests().await? {
         let (is_current, is_next) = (current == Some(revision), revision == next);
         let found = match found {
             Err(error) if is_current || is_next => return Err(error),
             Err(_) => continue,
             Ok(found) => found,
         };
-        stored.insert(Key::Request(name.clone(), revision), found.revision);
         if is_current {
-            current_request = Some(found.value);
+            current_request = Some(found);
         } else if is_next {
-            next_request = Some(found.value);
+            next_request = Some(found);
         } else {
-            past.push(found.value);
+            past.push(found);
         }
     }
     Ok((current_request, next_request, past))

@@ -17,7 +17,6 @@ use rustix::io::Errno;
 use zeroize::Zeroizing;
 
 use super::folder::{Folder, Guard, TEMP_PREFIX, io_error, text};
-use super::in_flight::Made;
 use super::layout::{self, Place};
 use super::lock::{self, KernelLock};
 use super::opened::Opened;
@@ -261,15 +260,6 @@ impl StateDirectory {
                 Err(io_error(&self.path, "write", why))
             }
             (OpenMode::ReadWrite, None) => Err(io_error(&self.path, "open", Errno::NOENT)),
-        }
-    }
-
-    /// A document, as the work on its certificate left it.
-    pub(super) fn document(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        match self.in_flight(key)? {
-            Some(Made::Written(stored)) => Ok(Some(stored)),
-            Some(Made::Removed) => Ok(None),
-            None => self.read(&layout::document(key)?),
         }
     }
 

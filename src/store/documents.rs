@@ -77,6 +77,9 @@ pub trait Lease: std::fmt::Debug {
 /// call spans two documents: nothing here needs a transaction.
 ///
 /// Contract:
+/// - All that is stored of a certificate is one document, a [`Frame`](super::Frame): who has slept and
+///   lost its lock fails at its next write. Its parts are read and set aside by their own keys, too, and
+///   not written by them; the version of a part is [`Version::of`] its bytes.
 /// - A `get` or `list` after a write that returned sees it, in all processes that may write. A reader
 ///   sees the old or the new bytes, never a part.
 /// - A write ends with a version, in [`StoreError::Conflict`] (another writer was faster, and nothing
@@ -84,7 +87,9 @@ pub trait Lease: std::fmt::Debug {
 ///   later: if it was a `create`, also after a `delete`). A shared store may repeat a write whose
 ///   answer is lost, and so end one that was done in `Conflict` with itself.
 /// - A version may be a digest: a document that has its old bytes again may have its old version.
-///   Who must notice that, or know its own write again, never writes the same bytes twice.
+///   Who must notice that, or know its own write again, never writes the same bytes twice: for that a
+///   certificate's has a [`WriteId`](super::WriteId), which a store need not keep whose locks last as
+///   long as their holders.
 /// - What is written of a certificate is seen at once, and durable after [`Documents::sync`] or
 ///   [`Documents::settle`], with all that was written of it before; the work under a
 ///   [`Lock::Certificate`] ends with the latter. All else is durable when the write returns, but for
@@ -114,8 +119,7 @@ pub trait Documents {
     /// Of the documents in `past` a power loss may take any, so long as it is whole or gone.
     fn settle(&self, key: &Key, past: &[Key]) -> impl Future<Output = Result<(), StoreError>>;
 
-    /// Removes a document; one that is not there is no error. With the record of a certificate goes all
-    /// that is stored of it.
+    /// Removes a document; one that is not there is no error. With that of a certificate go its events.
     fn delete(&self, key: &Key) -> impl Future<Output = Result<(), StoreError>>;
 
     /// Renames a damaged document, so that it is neither read again nor overwritten, and returns the

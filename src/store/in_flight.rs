@@ -20,6 +20,8 @@
 //! - `status.json` is therefore written after the requests and orders, and from then on the file says
 //!   nothing: that it is removed needs no sync. In a run that leaves `status.json` as it was, the
 //!   removal is synced.
+//! - A write of several documents is as many records, appended together: none of them holds without
+//!   the last.
 //! - Each head carries the version of this format. A newer one is refused, and the file left alone.
 
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +36,7 @@ use super::folder::MAX_BYTES;
 use crate::resource::{NamespacedName, hex};
 use crate::store::documents::{Stored, Version};
 use crate::store::error::StoreError;
-use crate::store::key::Key;
+use crate::store::key::Part;
 
 /// The name of the file, in the certificate's folder.
 pub(super) const FILE: &str = "in-flight";
@@ -51,49 +53,16 @@ pub(super) const FULL: u64 = MAX_BYTES / 4 * 3;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Head {
     version: u64,
-    document: Document,
+    document: Part,
     /// The digest of the `status.json` on disk.
     #[serde(rename = "after")]
     status: Option<String>,
     base: Option<String>,
     /// Of the document, in bytes; none when it is removed.
     length: Option<usize>,
-}
-
-/// A document of the certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-enum Document {
-    Certificate,
-    Request(u32),
-    Order(u32, u32),
-    NextKey,
-}
-
-impl Document {
-    fn of(key: &Key) -> Option<Self> {
-        match key {
-            Key::Certificate(_) => Some(Self::Certificate),
-            Key::Request(_, revision) => Some(Self::Request(*revision)),
-            Key::Order(_, revision, number) => Some(Self::Order(*revision, *number)),
-            Key::NextKey(_) => Some(Self::NextKey),
-            Key::Account(_)
-            | Key::AccountKey(_)
-            | Key::AccountLimits(_)
-            | Key::BannedKeys
-            | Key::Revoked(_)
-            | Key::Scheduler => None,
-        }
-    }
-
-    fn key(self, of: &NamespacedName) -> Key {
-        match self {
-            Self::Certificate => Key::Certificate(of.clone()),
-            Self::Request(revision) => Key::Request(of.clone(), revision),
-            Self::Order(revision, number) => Key::Order(of.clone(), revision, number),
-            Self::NextKey => Key::NextKey(of.clone()),
-        }
-    }
+    /// Whether the next record is of the same write, and neither holds without the other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    continues: bool,
 }
 
 /// What the steps made of a document.
@@ -122,56 +91,66 @@ impl Made {
 pub(super) struct Steps {
     /// The `status.json` on disk that they follow.
     status: Option<Version>,
+    /// The versions of the documents on disk, where these steps were begun here.
+    on_disk: Option<Arc<Versions>>,
     /// The documents that they change, as they are now.
-    documents: BTreeMap<Key, Made>,
+    documents: BTreeMap<Part, Made>,
     /// Up to where the file is whole, in bytes.
     length: u64,
 }
 
 impl Steps {
-    /// No steps yet, after this `status.json`.
-    pub(super) fn following(status: Option<Version>) -> Self {
-        Self { status, ..Self::default() }
+    /// No steps yet, after these documents.
+    pub(super) fn following(on_disk: Arc<Versions>) -> Self {
+        let status = on_disk.get(&Part::Record).cloned();
+        Self { status, on_disk: Some(on_disk), ..Self::default() }
     }
 
     /// Reads a file. `on_disk` returns the digest of a document's own file; `place` is for messages.
     pub(super) fn read(
         bytes: &[u8],
-        of: &NamespacedName,
         place: &str,
-        on_disk: impl Fn(&Key) -> Result<Option<Version>, StoreError>,
+        on_disk: impl Fn(Part) -> Result<Option<Version>, StoreError>,
     ) -> Result<Self, StoreError> {
-        let mut steps = Self::following(on_disk(&Key::Certificate(of.clone()))?);
-        let mut rest = bytes;
+        let mut steps = Self { status: on_disk(Part::Record)?, ..Self::default() };
+        let (mut rest, mut whole) = (bytes, 0_usize);
+        // Those of a write that is not whole yet.
+        let mut begun = Vec::new();
         while let Some((head, document, length)) = record(rest, place)? {
-            let status = head.status.map(Version);
-            let key = head.document.key(of);
-            let now = match steps.documents.get(&key) {
-                Some(made) => made.stored().map(|stored| stored.revision.clone()),
-                None => on_disk(&key)?,
-            };
-            if status == steps.status && head.base.map(Version) == now {
-                steps.keep(&key, Made::of(document.map(Stored::of)));
-            }
             rest = rest.get(length..).unwrap_or_default();
+            let is_last = !head.continues;
+            begun.push((head, document));
+            if !is_last {
+                continue;
+            }
+            whole = bytes.len().saturating_sub(rest.len());
+            for (head, document) in begun.drain(..) {
+                let now = match steps.documents.get(&head.document) {
+                    Some(made) => made.stored().map(|stored| stored.revision.clone()),
+                    None => on_disk(head.document)?,
+                };
+                if head.status.map(Version) == steps.status && head.base.map(Version) == now {
+                    steps.keep(head.document, Made::of(document.map(Stored::of)));
+                }
+            }
         }
-        let whole = bytes.len().saturating_sub(rest.len());
         steps.length = u64::try_from(whole).unwrap_or(u64::MAX);
         Ok(steps)
     }
 
-    /// The record of a change, `None` for a document that is in no such file.
-    pub(super) fn record(&self, key: &Key, base: Option<&Version>, bytes: Option<&[u8]>) -> Record {
-        let head = Document::of(key).map(|document| Head {
+    /// The record of a change. `continues`: the next record is of the same write.
+    pub(super) fn record(&self, change: &Change<'_>, continues: bool) -> Record {
+        let head = Head {
             version: VERSION,
-            document,
+            document: change.part,
             status: self.status.as_ref().map(|version| version.0.clone()),
-            base: base.map(|version| version.0.clone()),
-            length: bytes.map(<[u8]>::len),
-        });
-        let mut line = head.and_then(|head| serde_json::to_vec(&head).ok()).unwrap_or_default();
+            base: change.base.as_ref().map(|version| version.0.clone()),
+            length: change.bytes.map(<[u8]>::len),
+            continues,
+        };
+        let mut line = serde_json::to_vec(&head).unwrap_or_default();
         line.push(b'\n');
-        let document = bytes.unwrap_or_default();
+        let document = change.bytes.unwrap_or_default();
         let digest = digest(&line, document);
         // Allocated at once: a vector that grows would leave copies of keys behind.
         let mut record = Zeroizing::new(Vec::with_capacity(line.len() + document.len() + 66));
@@ -183,37 +162,36 @@ impl Steps {
         record
     }
 
-    /// Notes a record that was appended; `version` is that of the bytes.
-    pub(super) fn add(
-        &mut self,
-        key: &Key,
-        bytes: Option<&[u8]>,
-        version: &Version,
-        record: Record,
-    ) {
+    /// Notes a change whose record was appended.
+    pub(super) fn add(&mut self, change: Change<'_>, record: Record) {
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
-        drop_bytes(key, record);
-        let stored = |bytes: &[u8]| Stored {
-            bytes: Zeroizing::new(bytes.to_vec()),
-            revision: version.clone(),
-        };
-        self.keep(key, Made::of(bytes.map(stored)));
+        drop_bytes(change.part, record);
+        let stored = change
+            .bytes
+            .zip(change.version)
+            .map(|(bytes, revision)| Stored { bytes: Zeroizing::new(bytes.to_vec()), revision });
+        self.keep(change.part, Made::of(stored));
     }
 
-    fn keep(&mut self, key: &Key, made: Made) {
-        if let Some(Made::Written(old)) = self.documents.insert(key.clone(), made) {
-            drop_bytes(key, old.bytes);
+    fn keep(&mut self, part: Part, made: Made) {
+        if let Some(Made::Written(old)) = self.documents.insert(part, made) {
+            drop_bytes(part, old.bytes);
         }
     }
 
     /// What the steps made of a document; `None` when they have not changed it.
-    pub(super) fn document(&self, key: &Key) -> Option<&Made> {
-        self.documents.get(key)
+    pub(super) fn document(&self, part: Part) -> Option<&Made> {
+        self.documents.get(&part)
     }
 
     /// All of them.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (&Key, Option<&Stored>)> {
-        self.documents.iter().map(|(key, made)| (key, made.stored()))
+    pub(super) fn documents(&self) -> impl Iterator<Item = (Part, Option<&Stored>)> {
+        self.documents.iter().map(|(part, made)| (*part, made.stored()))
+    }
+
+    /// The versions of the documents on disk, if these steps were begun here.
+    pub(super) fn on_disk(&self) -> Option<&Arc<Versions>> {
+        self.on_disk.as_ref()
     }
 
     /// Up to where the file is whole, in bytes.
@@ -222,9 +200,36 @@ impl Steps {
     }
 }
 
+/// A change of a document of the certificate.
+#[derive(Clone, Debug)]
+pub(super) struct Change<'a> {
+    pub(super) part: Part,
+    /// The version before; none when there was none.
+    pub(super) base: Option<Version>,
+    /// None when it is removed.
+    pub(super) bytes: Option<&'a [u8]>,
+    /// That of the bytes.
+    pub(super) version: Option<Version>,
+}
+
+/// The versions of the documents of a certificate.
+pub(super) type Versions = BTreeMap<Part, Version>;
+
 /// The files that were read or written last, by certificate.
 #[derive(Debug, Default)]
-pub(super) struct Open(Mutex<HashMap<NamespacedName, File>>);
+pub(super) struct Open {
+    files: Mutex<HashMap<NamespacedName, File>>,
+    /// Those of the documents' own files, as they were read where there was no such file.
+    on_disk: Mutex<HashMap<NamespacedName, (Facts, Arc<Versions>)>>,
+}
+
+/// What tells that none of the documents' own files was written since: the work on a certificate ends
+/// by removing its file of steps from the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) folder: (u64, i64, u64),
+    pub(super) record: Option<(u64, i64, u64)>,
+}
 
 /// A file as it was left.
 #[derive(Clone, Debug)]
@@ -240,7 +245,14 @@ pub(super) struct File {
 impl Open {
     /// All of them.
     pub(super) fn get(&self) -> MutexGuard<'_, HashMap<NamespacedName, File>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The versions that were read where there was no file.
+    pub(super) fn on_disk(
+        &self,
+    ) -> MutexGuard<'_, HashMap<NamespacedName, (Facts, Arc<Versions>)>> {
+        self.on_disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -255,17 +267,10 @@ impl File {
 
 /// Frees the bytes of a document. Only those of a key are secret: overwriting an order of a hundred
 /// names at each of its steps would take as long as to write it.
-pub(super) fn drop_bytes(of: &Key, mut bytes: Zeroizing<Vec<u8>>) {
+pub(super) fn drop_bytes(of: Part, mut bytes: Zeroizing<Vec<u8>>) {
     match of {
-        Key::NextKey(_) | Key::AccountKey(_) => drop(bytes),
-        Key::Certificate(_)
-        | Key::Request(..)
-        | Key::Order(..)
-        | Key::Account(_)
-        | Key::AccountLimits(_)
-        | Key::BannedKeys
-        | Key::Revoked(_)
-        | Key::Scheduler => drop(std::mem::take(&mut *bytes)),
+        Part::NextKey => drop(bytes),
+        Part::Record | Part::Request(_) | Part::Order(..) => drop(std::mem::take(&mut *bytes)),
     }
 }
 
@@ -310,12 +315,21 @@ mod tests {
 
     #[test]
     fn the_names_in_a_head_are_those_of_version_1() {
-        let steps = Steps::following(Some(Version("aa".to_owned())));
-        let key = Key::Order(NamespacedName::new("default", "web"), 7, 1);
-        let record = steps.record(&key, Some(&Version("bb".to_owned())), Some(b"{}"));
-        let head = std::str::from_utf8(&record).unwrap().lines().next().unwrap();
+        let on_disk = [(Part::Record, Version("aa".to_owned()))];
+        let steps = Steps::following(Arc::new(on_disk.into_iter().collect()));
+        let change = Change {
+            part: Part::Order(7, 1),
+            base: Some(Version("bb".to_owned())),
+            bytes: Some(b"{}"),
+            version: None,
+        };
+        let head = |continues| {
+            let record = steps.record(&change, continues);
+            std::str::from_utf8(&record).unwrap().lines().next().unwrap().to_owned()
+        };
         let expected =
             r#"{"version":1,"document":{"order":[7,1]},"after":"aa","base":"bb","length":2}"#;
-        assert_eq!(head, expected);
+        assert_eq!(head(false), expected);
+        assert_eq!(head(true), expected.replace("2}", "2,\"continues\":true}"));
     }
 }

@@ -1,18 +1,16 @@
 //! What is stored, by name: documents, logs and locks.
 
+use serde::{Deserialize, Serialize};
+
 use crate::resource::NamespacedName;
 
 /// The identity of a stored document. Only the store knows its file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// `resource::CertificateRecord` of a certificate.
+    /// All that is stored of a certificate, in one [`Frame`](super::Frame).
     Certificate(NamespacedName),
-    /// `resource::CertificateRequest` of one revision.
-    Request(NamespacedName, u32),
-    /// `resource::Order` number n of one revision.
-    Order(NamespacedName, u32, u32),
-    /// The next private key, PKCS#8 PEM.
-    NextKey(NamespacedName),
+    /// A part of it, which can be read and set aside by itself. It is written with the others.
+    Part(NamespacedName, Part),
     /// `resource::Account`, by the digest of its identity.
     Account(String),
     /// The account's private key, PKCS#8 PEM.
@@ -33,10 +31,7 @@ impl Key {
     /// The certificate that the document belongs to: it is written under [`Lock::Certificate`].
     pub fn certificate(&self) -> Option<&NamespacedName> {
         match self {
-            Self::Certificate(name)
-            | Self::Request(name, _)
-            | Self::Order(name, _, _)
-            | Self::NextKey(name) => Some(name),
+            Self::Certificate(name) | Self::Part(name, _) => Some(name),
             Self::Account(_)
             | Self::AccountKey(_)
             | Self::AccountLimits(_)
@@ -47,15 +42,33 @@ impl Key {
     }
 }
 
+/// A part of what is stored of a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Part {
+    /// `resource::CertificateRecord`.
+    #[serde(rename = "certificate")]
+    Record,
+    /// `resource::CertificateRequest` of one revision.
+    Request(u32),
+    /// `resource::Order` number n of one revision.
+    Order(u32, u32),
+    /// The next private key, PKCS#8 PEM.
+    NextKey,
+}
+
+impl Part {
+    /// This part of a certificate.
+    pub fn of(self, certificate: &NamespacedName) -> Key {
+        Key::Part(certificate.clone(), self)
+    }
+}
+
 /// Which documents to list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collection {
     /// All `Key::Certificate`.
     Certificates,
-    /// All `Key::Request` of one certificate, by revision.
-    Requests(NamespacedName),
-    /// All `Key::Order` of one certificate, by revision and number.
-    Orders(NamespacedName),
     /// All `Key::Account`.
     Accounts,
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::resource::{NamespacedName, is_dns_subdomain};
 use crate::store::error::StoreError;
-use crate::store::key::{Key, Lock};
+use crate::store::key::{Key, Lock, Part};
 
 pub(super) const CERTIFICATES: &str = "certificates";
 pub(super) const ACCOUNTS: &str = "accounts";
@@ -72,12 +72,17 @@ impl Place {
 /// The file of a document.
 pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
     Ok(match key {
-        Key::Certificate(name) => Place::new(certificate(name)?, STATUS_FILE),
-        Key::Request(name, revision) => Place::new(requests(name)?, format!("{revision}.json")),
-        Key::Order(name, revision, number) => {
+        // The record stands for all.
+        Key::Certificate(name) | Key::Part(name, Part::Record) => {
+            Place::new(certificate(name)?, STATUS_FILE)
+        }
+        Key::Part(name, Part::Request(revision)) => {
+            Place::new(requests(name)?, format!("{revision}.json"))
+        }
+        Key::Part(name, Part::Order(revision, number)) => {
             Place::new(orders(name)?, format!("{revision}-{number}.json"))
         }
-        Key::NextKey(name) => Place::new(certificate(name)?, NEXT_KEY_FILE),
+        Key::Part(name, Part::NextKey) => Place::new(certificate(name)?, NEXT_KEY_FILE),
         Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
         Key::AccountLimits(digest) => Place::new(account(digest)?, ACCOUNT_LIMITS_FILE),
@@ -240,9 +245,9 @@ mod tests {
         let name = || NamespacedName::new("default", "web.tls");
         let cases = [
             (Key::Certificate(name()), "certificates/default/web.tls/status.json"),
-            (Key::Request(name(), 7), "certificates/default/web.tls/requests/7.json"),
-            (Key::Order(name(), 7, 2), "certificates/default/web.tls/orders/7-2.json"),
-            (Key::NextKey(name()), "certificates/default/web.tls/next-private-key.pem"),
+            (Part::Request(7).of(&name()), "certificates/default/web.tls/requests/7.json"),
+            (Part::Order(7, 2).of(&name()), "certificates/default/web.tls/orders/7-2.json"),
+            (Part::NextKey.of(&name()), "certificates/default/web.tls/next-private-key.pem"),
             (Key::Account("ab12".into()), "accounts/ab12/account.json"),
             (Key::AccountLimits("ab12".into()), "accounts/ab12/limits.json"),
             (Key::AccountKey("ab12".into()), "accounts/ab12/key.pem"),
@@ -263,9 +268,9 @@ mod tests {
             for name in names {
                 let found = [
                     document(&Key::Certificate(name.clone())).is_ok(),
-                    document(&Key::Request(name.clone(), 1)).is_ok(),
-                    document(&Key::Order(name.clone(), 1, 1)).is_ok(),
-                    document(&Key::NextKey(name.clone())).is_ok(),
+                    document(&Part::Request(1).of(&name)).is_ok(),
+                    document(&Part::Order(1, 1).of(&name)).is_ok(),
+                    document(&Part::NextKey.of(&name)).is_ok(),
                     lock(&Lock::Certificate(name.clone())).is_ok(),
                     secret(&name).is_ok(),
                 ];

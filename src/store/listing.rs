@@ -3,13 +3,11 @@
 //! Contract: other files are skipped; a document that cannot be read is listed, and reading it
 //! returns the error.
 
-use std::collections::BTreeSet;
-
 use super::directory::StateDirectory;
 use super::layout;
 use crate::resource::NamespacedName;
 use crate::store::error::StoreError;
-use crate::store::key::{Collection, Key};
+use crate::store::key::{Collection, Key, Part};
 
 impl StateDirectory {
     /// The keys of a collection, in order.
@@ -17,37 +15,17 @@ impl StateDirectory {
         match of {
             Collection::Certificates => self.certificates(),
             Collection::Accounts => self.accounts(),
-            Collection::Requests(name) => {
-                let files = self.entries(&layout::requests(name)?)?;
-                let revisions = files.iter().filter_map(|file| layout::parse_request(file));
-                let found = revisions.map(|revision| Key::Request(name.clone(), revision));
-                self.as_in_flight(name, found.collect(), |key| matches!(key, Key::Request(..)))
-            }
-            Collection::Orders(name) => {
-                let files = self.entries(&layout::orders(name)?)?;
-                let ids = files.iter().filter_map(|file| layout::parse_order(file));
-                let found = ids.map(|(r, n)| Key::Order(name.clone(), r, n));
-                self.as_in_flight(name, found.collect(), |key| matches!(key, Key::Order(..)))
-            }
         }
     }
 
-    /// These documents, with those that the work on the certificate has made, and without those it
-    /// has removed.
-    fn as_in_flight(
-        &self,
-        name: &NamespacedName,
-        mut found: BTreeSet<Key>,
-        is_meant: fn(&Key) -> bool,
-    ) -> Result<Vec<Key>, StoreError> {
-        for (key, is_there) in self.keys_in_flight(name)? {
-            if is_there && is_meant(&key) {
-                found.insert(key);
-            } else if !is_there {
-                found.remove(&key);
-            }
-        }
-        Ok(found.into_iter().collect())
+    /// The parts of what is stored of a certificate that have a file of their own.
+    pub(super) fn parts_on_disk(&self, of: &NamespacedName) -> Result<Vec<Part>, StoreError> {
+        let requests = self.entries(&layout::requests(of)?)?;
+        let orders = self.entries(&layout::orders(of)?)?;
+        let requests = requests.iter().filter_map(|file| layout::parse_request(file));
+        let orders = orders.iter().filter_map(|file| layout::parse_order(file));
+        let parts = [Part::Record, Part::NextKey].into_iter().chain(requests.map(Part::Request));
+        Ok(parts.chain(orders.map(|(revision, number)| Part::Order(revision, number))).collect())
     }
 
     /// The name in each namespace that has a folder in this one.
@@ -105,12 +83,7 @@ impl StateDirectory {
     fn is_stored(&self, key: &Key) -> bool {
         let Ok(place) = layout::document(key) else { return false };
         match self.find(&place.folders) {
-            Ok(Some(folder)) => {
-                folder.kind(&place.file).map_or(true, |kind| kind.is_some())
-                    || self
-                        .in_flight(key)
-                        .map_or(true, |made| made.is_some_and(|made| made.stored().is_some()))
-            }
+            Ok(Some(folder)) => folder.kind(&place.file).map_or(true, |kind| kind.is_some()),
             Ok(None) => false,
             Err(_) => true,
         }

@@ -5,8 +5,8 @@
 //! revision, because a cron user needs the evidence. Never removed: an order that owes a clean-up,
 //! that is current, or that is not final yet.
 
-use crate::resource::{CertificateRecord, NamespacedName, Order};
-use crate::store::key::Key;
+use crate::resource::{CertificateRecord, Order};
+use crate::store::key::Part;
 
 /// How many failed orders are kept.
 const FAILED_ORDERS: usize = 3;
@@ -14,12 +14,11 @@ const FAILED_ORDERS: usize = 3;
 /// The documents to remove. `requests` are revisions and `orders` are by revision and number, both
 /// ascending; documents that cannot be read are not among them, and so stay.
 pub(super) fn superfluous(
-    certificate: &NamespacedName,
     record: &CertificateRecord,
     history_limit: usize,
     requests: &[u32],
     orders: &[((u32, u32), Order)],
-) -> Vec<Key> {
+) -> Vec<Part> {
     let live = record.status.revision.unwrap_or_default();
     let past = past_revisions(live, history_limit, requests);
     let failed = orders.iter().rev().filter(|(_, order)| has_failed(order));
@@ -34,8 +33,8 @@ pub(super) fn superfluous(
     let old_orders = orders
         .iter()
         .filter(|(id, order)| is_superfluous(id, order))
-        .map(|(id, _)| Key::Order(certificate.clone(), id.0, id.1));
-    let old_requests = past.iter().map(|revision| Key::Request(certificate.clone(), *revision));
+        .map(|(id, _)| Part::Order(id.0, id.1));
+    let old_requests = past.iter().map(|revision| Part::Request(*revision));
     old_orders.chain(old_requests).collect()
 }
 
@@ -65,19 +64,15 @@ mod tests {
         (id, Order { name: format!("web-{}-{}", id.0, id.1), state, ..order })
     }
 
-    fn removed(limit: usize, requests: &[u32], orders: &[((u32, u32), Order)]) -> Vec<Key> {
+    fn removed(limit: usize, requests: &[u32], orders: &[((u32, u32), Order)]) -> Vec<Part> {
         let mut record = samples::record();
         record.status.order_ref = Some("web-8-6".to_owned());
-        superfluous(&name(), &record, limit, requests, orders)
-    }
-
-    fn name() -> NamespacedName {
-        NamespacedName::new("default", "web")
+        superfluous(&record, limit, requests, orders)
     }
 
     #[test]
     fn requests_are_kept_up_to_the_limit_and_never_the_live_or_a_newer_one() {
-        let key = |revision| Key::Request(name(), revision);
+        let key = Part::Request;
         let all = [4, 5, 6, 7, 8];
         assert_eq!(removed(0, &all, &[]), [key(4), key(5), key(6)]);
         assert_eq!(removed(1, &all, &[]), [key(4), key(5), key(6)]);
@@ -102,12 +97,7 @@ mod tests {
             order((8, 5), Invalid),
             order((8, 6), Pending), // current
         ];
-        let expected = [
-            Key::Order(name(), 5, 1),
-            Key::Order(name(), 6, 1),
-            Key::Order(name(), 8, 1),
-            Key::Request(name(), 6),
-        ];
+        let expected = [Part::Order(5, 1), Part::Order(6, 1), Part::Order(8, 1), Part::Request(6)];
         assert_eq!(removed(1, &[6, 7, 8], &orders), expected);
     }
 
@@ -116,7 +106,7 @@ mod tests {
         let mut orders: Vec<_> =
             (1..=9).map(|number| order((8, number), OrderState::Invalid)).collect();
         orders.insert(0, order((7, 1), OrderState::Valid));
-        let expected: Vec<_> = (1..=5).map(|number| Key::Order(name(), 8, number)).collect();
+        let expected: Vec<_> = (1..=5).map(|number| Part::Order(8, number)).collect();
         assert_eq!(removed(1, &[7, 8], &orders), expected);
     }
 }

@@ -12,16 +12,15 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use zeroize::Zeroizing;
 
-use super::immutable::{changed_in_order, changed_in_request};
-use super::prune;
+use super::resolved;
 use crate::resource::envelope::{self, Document};
 use crate::resource::{
     Account, AccountIdentity, AccountLimits, CertificateRecord, CertificateRequest, Event,
-    Issuance, Ledger, NamespacedName, Order, PublishedLimits,
+    Issuance, Ledger, NamespacedName, PublishedLimits,
 };
 use crate::store::documents::{Documents, Page, Stored, Version};
 use crate::store::error::StoreError;
-use crate::store::key::{Collection, Key, Log};
+use crate::store::key::{Collection, Key, Log, Part};
 
 /// A stored document, with its version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,8 +49,8 @@ impl<'a, D: Documents> Records<'a, D> {
     pub async fn certificate(
         &self,
         name: &NamespacedName,
-    ) -> Result<Option<Versioned<CertificateRecord>>, StoreError> {
-        self.read(&Key::Certificate(name.clone())).await
+    ) -> Result<Option<CertificateRecord>, StoreError> {
+        Ok(self.read(&Part::Record.of(name)).await?.map(|stored| stored.value))
     }
 
     /// The same, for a reader without the lock: a damaged one stays where it is.
@@ -59,19 +58,7 @@ impl<'a, D: Documents> Records<'a, D> {
         &self,
         name: &NamespacedName,
     ) -> Result<Option<CertificateRecord>, StoreError> {
-        Ok(self.look(&Key::Certificate(name.clone())).await?.map(|stored| stored.value))
-    }
-
-    /// Writes the record of a certificate: a new one, or the successor of `expected`.
-    pub async fn put_certificate(
-        &self,
-        name: &NamespacedName,
-        record: &CertificateRecord,
-        expected: Option<&Version>,
-    ) -> Result<Version, StoreError> {
-        // Nothing of it is immutable, and who has read a version knows its format.
-        let key = Key::Certificate(name.clone());
-        self.put(&key, &self.seal(&key, record)?, expected).await
+        Ok(self.look(&Part::Record.of(name)).await?.map(|stored| stored.value))
     }
 
     /// The records of all certificates, by name. Nothing is set aside: no lock is held.
@@ -89,104 +76,26 @@ impl<'a, D: Documents> Records<'a, D> {
         names: Option<&BTreeSet<NamespacedName>>,
         mut keep: impl FnMut(NamespacedName, Result<CertificateRecord, StoreError>),
     ) -> Result<(), StoreError> {
-        let keys = match names {
-            Some(names) => names.iter().cloned().map(Key::Certificate).collect(),
-            None => self.keys(&Collection::Certificates).await?,
+        let keys: Vec<NamespacedName> = match names {
+            Some(names) => names.iter().cloned().collect(),
+            None => self.certificate_names().await?,
         };
-        for key in keys {
-            let record = self.look(&key).await.transpose();
-            if let (Key::Certificate(name), Some(record)) = (key, record) {
-                keep(name, record.map(|stored: Versioned<CertificateRecord>| stored.value));
+        for name in keys {
+            if let Some(record) = self.certificate_as_it_is(&name).await.transpose() {
+                keep(name, record);
             }
         }
         Ok(())
     }
 
-    /// Writes a request under its own revision. Refuses a change of its spec, of its revision, and
-    /// of its certificate once set.
-    pub async fn put_request(
-        &self,
-        name: &NamespacedName,
-        request: &CertificateRequest,
-        expected: Option<&Version>,
-    ) -> Result<Version, StoreError> {
-        let key = Key::Request(name.clone(), request.revision);
-        self.write(&key, request, expected, changed_in_request).await
-    }
-
-    /// The requests of a certificate, by revision.
-    pub async fn requests(
-        &self,
-        name: &NamespacedName,
-    ) -> Result<Listed<u32, Versioned<CertificateRequest>>, StoreError> {
-        let keys = self.keys(&Collection::Requests(name.clone())).await?;
-        let mut found = Vec::with_capacity(keys.len());
-        for key in keys {
-            let request = self.read(&key).await.transpose();
-            if let (Key::Request(_, revision), Some(request)) = (key, request) {
-                found.push((revision, request));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Writes an order: a new one, or the successor of `previous`, as it was read or written last.
-    /// Refuses a change of its spec, of its challenges' specs, of what was read of its
-    /// authorizations, and of a URL or the certificate once set.
-    pub async fn put_order(
+    /// The request of a revision.
+    pub async fn request(
         &self,
         name: &NamespacedName,
         revision: u32,
-        number: u32,
-        order: &Order,
-        previous: Option<&Versioned<Order>>,
-    ) -> Result<Version, StoreError> {
-        let key = Key::Order(name.clone(), revision, number);
-        let bytes = self.seal(&key, order)?;
-        let Some(previous) = previous else { return self.put(&key, &bytes, None).await };
-        // An order of a hundred names is written twenty times: it is not parsed again each time.
-        // Its version is a digest of it, so that what is on disk is still `previous`.
-        if let Some(field) = changed_in_order(&previous.value, order) {
-            return Err(StoreError::Immutable { path: self.documents.place(&key), field });
-        }
-        self.put(&key, &bytes, Some(&previous.revision)).await
-    }
-
-    /// All orders of a certificate, by revision and number.
-    pub async fn all_orders(
-        &self,
-        name: &NamespacedName,
-    ) -> Result<Listed<(u32, u32), Versioned<Order>>, StoreError> {
-        let keys = self.keys(&Collection::Orders(name.clone())).await?;
-        let mut found = Vec::with_capacity(keys.len());
-        for key in keys {
-            let order = self.read(&key).await.transpose();
-            if let (Key::Order(_, revision, number), Some(order)) = (key, order) {
-                found.push(((revision, number), order));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Removes obsolete requests and orders, and returns how many: requests
-    /// beyond `history_limit` (at least 1), orders of removed requests, and failed orders beyond
-    /// the last three. What is current, not final, owed a clean-up or unreadable stays.
-    pub async fn prune(
-        &self,
-        name: &NamespacedName,
-        record: &CertificateRecord,
-        history_limit: usize,
-    ) -> Result<usize, StoreError> {
-        let requests = self.requests(name).await?;
-        let requests: Vec<u32> = requests.into_iter().map(|(revision, _)| revision).collect();
-        let orders = self.all_orders(name).await?.into_iter();
-        let orders: Vec<_> =
-            orders.filter_map(|(id, order)| Some((id, order.ok()?.value))).collect();
-        let keys = prune::superfluous(name, record, history_limit, &requests, &orders);
-        for key in &keys {
-            self.documents.delete(key).await?;
-        }
-        Ok(keys.len())
+    ) -> Result<Option<CertificateRequest>, StoreError> {
+        let found = self.read(&Part::Request(revision).of(name)).await?;
+        Ok(found.map(|stored| stored.value))
     }
 
     /// All documents of a collection, in the order of keys.
@@ -258,11 +167,6 @@ impl<'a, D: Documents> Records<'a, D> {
     pub async fn issuances(&self) -> Result<Vec<Issuance>, StoreError> {
         let lines = self.documents.read_log(&Log::Issuances).await?;
         Ok(lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
-    }
-
-    /// Ends the work on a certificate: see [`Documents::settle`].
-    pub async fn settle(&self, name: &NamespacedName) -> Result<(), StoreError> {
-        self.documents.settle(&Key::Certificate(name.clone()), &[]).await
     }
 
     /// The record of an account, by the digest of its identity.
@@ -338,31 +242,8 @@ impl<'a, D: Documents> Records<'a, D> {
         &self,
         name: &NamespacedName,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        let stored = self.documents.get(&Key::NextKey(name.clone())).await?;
+        let stored = self.documents.get(&Part::NextKey.of(name)).await?;
         Ok(stored.map(|stored| stored.bytes))
-    }
-
-    /// Writes the next private key; there must be none.
-    pub async fn create_next_key(
-        &self,
-        name: &NamespacedName,
-        pem: &[u8],
-    ) -> Result<(), StoreError> {
-        self.put(&Key::NextKey(name.clone()), pem, None).await.map(drop)
-    }
-
-    /// Removes the next private key, once it is published or obsolete.
-    pub async fn delete_next_key(&self, name: &NamespacedName) -> Result<(), StoreError> {
-        self.documents.delete(&Key::NextKey(name.clone())).await
-    }
-
-    /// Removes a request that was never answered.
-    pub async fn delete_request(
-        &self,
-        name: &NamespacedName,
-        revision: u32,
-    ) -> Result<(), StoreError> {
-        self.documents.delete(&Key::Request(name.clone(), revision)).await
     }
 
     /// The key of an account, PKCS#8 PEM.
@@ -395,19 +276,17 @@ impl<'a, D: Documents> Records<'a, D> {
         self.put(key, &bytes, Some(expected)).await
     }
 
-    async fn put(
+    /// Writes a document: see [`resolved::write`].
+    pub(super) async fn put(
         &self,
         key: &Key,
         bytes: &[u8],
         expected: Option<&Version>,
     ) -> Result<Version, StoreError> {
-        match expected {
-            Some(expected) => self.documents.put_if(key, bytes, expected).await,
-            None => self.documents.create(key, bytes).await,
-        }
+        resolved::write(self.documents, key, bytes, expected).await
     }
 
-    fn seal<T: Document>(&self, key: &Key, value: &T) -> Result<Vec<u8>, StoreError> {
+    pub(super) fn seal<T: Document>(&self, key: &Key, value: &T) -> Result<Vec<u8>, StoreError> {
         envelope::seal(value).map_err(|error| StoreError::Io {
             path: self.documents.place(key),
             action: "write",
@@ -419,23 +298,34 @@ impl<'a, D: Documents> Records<'a, D> {
     async fn read<T: Document>(&self, key: &Key) -> Result<Option<Versioned<T>>, StoreError> {
         let Some(stored) = self.documents.get(key).await? else { return Ok(None) };
         match self.parse(key, &stored) {
-            Err(StoreError::Corrupt { path, why, .. }) => {
-                let moved_to = match self.documents.quarantine(key, &stored.revision).await {
-                    Ok(moved_to) => moved_to,
-                    Err(error @ StoreError::Conflict { .. }) => return Err(error),
-                    Err(error) => {
-                        // The damage is the error to report; the document stays where it is.
-                        tracing::warn!(%error, "damaged document not set aside");
-                        path.clone()
-                    }
-                };
-                Err(StoreError::Corrupt { path, why, moved_to })
+            Err(error @ StoreError::Corrupt { .. }) => {
+                Err(self.set_aside(key, &stored.revision, error).await)
             }
             parsed => {
                 drop_plain(stored);
                 parsed.map(Some)
             }
         }
+    }
+
+    /// Sets a document aside that is damaged as this error says; the error to report.
+    pub(super) async fn set_aside(
+        &self,
+        key: &Key,
+        seen: &Version,
+        error: StoreError,
+    ) -> StoreError {
+        let StoreError::Corrupt { path, why, .. } = error else { return error };
+        let moved_to = match self.documents.quarantine(key, seen).await {
+            Ok(moved_to) => moved_to,
+            Err(error @ StoreError::Conflict { .. }) => return error,
+            Err(error) => {
+                // The damage is the error to report; the document stays where it is.
+                tracing::warn!(%error, "damaged document not set aside");
+                path.clone()
+            }
+        };
+        StoreError::Corrupt { path, why, moved_to }
     }
 
     /// Reads a document; a damaged one stays where it is.
@@ -447,9 +337,14 @@ impl<'a, D: Documents> Records<'a, D> {
     }
 
     fn parse<T: Document>(&self, key: &Key, stored: &Stored) -> Result<Versioned<T>, StoreError> {
-        let value = envelope::open(&stored.bytes)
-            .map_err(|error| StoreError::unreadable::<T>(error, self.documents.place(key)))?;
+        let value = self.open(key, &stored.bytes)?;
         Ok(Versioned { value, revision: stored.revision.clone() })
+    }
+
+    /// Reads the bytes of a document.
+    pub(super) fn open<T: Document>(&self, key: &Key, bytes: &[u8]) -> Result<T, StoreError> {
+        envelope::open(bytes)
+            .map_err(|error| StoreError::unreadable::<T>(error, self.documents.place(key)))
     }
 }
 
@@ -462,11 +357,9 @@ fn drop_plain(mut stored: Stored) {
 mod tests {
     use std::path::PathBuf;
 
-    use jiff::SignedDuration;
-
     use super::*;
-    use crate::resource::{OrderPhase, PUBLISHED};
-    use crate::store::key::Lock;
+    use crate::resource::{Order, PUBLISHED};
+    use crate::store::certificate::CertificateDocument;
     use crate::store::{OpenMode, StateDirectory, samples};
 
     fn web() -> NamespacedName {
@@ -476,29 +369,34 @@ mod tests {
     /// Each kind of document: its key, its file, and a reader that discards the value.
     async fn read(records: &Records<'_, StateDirectory>, key: &Key) -> Result<bool, StoreError> {
         Ok(match key {
-            Key::Certificate(name) => records.certificate(name).await?.is_some(),
-            Key::Request(..) => records.read::<CertificateRequest>(key).await?.is_some(),
-            Key::Order(..) => records.read::<Order>(key).await?.is_some(),
+            Key::Part(name, Part::Record) => records.certificate(name).await?.is_some(),
+            Key::Part(_, Part::Request(_)) => {
+                records.read::<CertificateRequest>(key).await?.is_some()
+            }
+            Key::Part(_, Part::Order(..)) => records.read::<Order>(key).await?.is_some(),
             Key::Account(digest) => records.account(digest).await?.is_some(),
             Key::BannedKeys => records.banned_keys().await?.is_some(),
             Key::Revoked(fingerprint) => records.revoked(fingerprint).await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),
             Key::AccountLimits(digest) => records.account_limits(digest).await?.is_some(),
-            Key::NextKey(_) | Key::AccountKey(_) => unreachable!(),
+            Key::Certificate(_) | Key::Part(_, Part::NextKey) | Key::AccountKey(_) => {
+                unreachable!()
+            }
         })
     }
 
     async fn all(records: &Records<'_, StateDirectory>) -> Vec<Key> {
-        records.put_certificate(&web(), &samples::record(), None).await.unwrap();
-        records.put_request(&web(), &samples::request(), None).await.unwrap();
-        records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
-        records.settle(&web()).await.unwrap();
+        let mut stored = CertificateDocument::read(records.documents, &web()).await.unwrap();
+        stored.put_record(&samples::record()).await.unwrap();
+        stored.put_request(&samples::request()).await.unwrap();
+        stored.put_order((7, 1), &samples::order(), None).await.unwrap();
+        stored.settle(&[]).await.unwrap();
         records.put_account("ab", &samples::account(), None).await.unwrap();
         records.put_queue(&samples::queue(), None).await.unwrap();
         vec![
-            Key::Certificate(web()),
-            Key::Request(web(), 7),
-            Key::Order(web(), 7, 1),
+            Part::Record.of(&web()),
+            Part::Request(7).of(&web()),
+            Part::Order(7, 1).of(&web()),
             Key::Account("ab".into()),
         ]
     }
@@ -562,12 +460,12 @@ mod tests {
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
         let records = Records::new(&state);
         let newer = br#"{"version":99,"kind":"Cert","digest":"ab","document":[1]}"#;
-        let key = Key::Certificate(web());
-        state.create(&key, newer).await.unwrap();
         let refused = |error| matches!(error, StoreError::Version { found: 99, known: 1, .. });
+        let key = Part::Record.of(&web());
+        state.create_file(&key, newer).unwrap();
         assert!(refused(records.certificate(&web()).await.unwrap_err()));
-        let put = records.put_certificate(&web(), &samples::record(), None).await;
-        assert!(matches!(put, Err(StoreError::Conflict { .. })));
+        let mut stored = CertificateDocument::read(&state, &web()).await.unwrap();
+        assert!(refused(stored.record().await.unwrap_err()));
         assert_eq!(*state.get(&key).await.unwrap().unwrap().bytes, newer);
         let key = Key::Account("ab".into());
         let revision = state.create(&key, newer).await.unwrap();
@@ -581,8 +479,8 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("s");
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
-        let key = Key::Certificate(web());
-        state.create(&key, b"{").await.unwrap();
+        let key = Part::Record.of(&web());
+        state.create_file(&key, b"{").unwrap();
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
         let error = Records::new(&reader).certificate(&web()).await.unwrap_err();
         let StoreError::Corrupt { path, moved_to, .. } = error else { panic!("{error}") };
@@ -595,14 +493,14 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("s");
         let state = StateDirectory::open(&path, OpenMode::ReadWrite).unwrap();
-        let written = Records::new(&state).put_certificate(&web(), &samples::record(), None).await;
-        Records::new(&state).settle(&web()).await.unwrap();
+        all(&Records::new(&state)).await;
+        let key = Key::Certificate(web());
         let reader = StateDirectory::open(&path, OpenMode::ReadOnly).unwrap();
-        let found = Records::new(&reader).certificate(&web()).await.unwrap().unwrap();
-        assert_eq!(found.value, samples::record());
-        for (version, is_base) in [(found.revision, false), (written.unwrap(), true)] {
-            let records = Records::new(&state);
-            let put = records.put_certificate(&web(), &samples::record(), Some(&version)).await;
+        let shown = reader.get(&key).await.unwrap().unwrap();
+        let seen = state.get(&key).await.unwrap().unwrap();
+        assert_eq!(shown.bytes, seen.bytes);
+        for (version, is_base) in [(shown.revision, false), (seen.revision, true)] {
+            let put = state.put_if(&key, &seen.bytes, &version).await;
             assert_eq!(put.is_ok(), is_base, "{put:?}");
         }
     }
@@ -613,8 +511,9 @@ mod tests {
         let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
         let records = Records::new(&state);
         let bad = NamespacedName::new("default", "bad");
-        state.create(&Key::Certificate(bad.clone()), b"{").await.unwrap();
-        records.put_certificate(&web(), &samples::record(), None).await.unwrap();
+        state.create_file(&Part::Record.of(&bad), b"{").unwrap();
+        let mut stored = CertificateDocument::read(&state, &web()).await.unwrap();
+        stored.put_record(&samples::record()).await.unwrap();
         std::fs::File::create(state.path().join("certificates/default/notes")).unwrap();
         std::fs::create_dir(state.path().join("certificates/default/.trash")).unwrap();
         let mut found = records.certificates().await.unwrap();
@@ -623,43 +522,6 @@ mod tests {
             matches!(found.pop(), Some((name, Err(StoreError::Corrupt { .. }))) if name == bad)
         );
         assert!(found.is_empty());
-        assert!(state.get(&Key::Certificate(bad)).await.unwrap().is_some(), "nothing is set aside");
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn an_order_is_replaced_only_by_its_own_successor() {
-        let scratch = tempfile::tempdir().unwrap();
-        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
-        let records = Records::new(&state);
-        let revision = records.put_order(&web(), 7, 1, &samples::order(), None).await.unwrap();
-        let first = Versioned { value: samples::order(), revision };
-        let later = Order { reason: "later".into(), ..samples::order() };
-        let revision = records.put_order(&web(), 7, 1, &later, Some(&first)).await.unwrap();
-        let second = Versioned { value: later.clone(), revision };
-        let outdated = records.put_order(&web(), 7, 1, &samples::order(), Some(&first)).await;
-        assert!(matches!(outdated, Err(StoreError::Conflict { .. })));
-        let other = Order { phase: OrderPhase::Creating, ..later.clone() };
-        let error = records.put_order(&web(), 7, 1, &other, Some(&second)).await.unwrap_err();
-        assert!(matches!(&error, StoreError::Immutable { field, .. } if field == "url"));
-        let found = records.all_orders(&web()).await.unwrap().pop().unwrap();
-        assert_eq!((found.0, found.1.unwrap()), ((7, 1), second));
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn pruning_removes_what_has_outlived_its_use_from_disk() {
-        let scratch = tempfile::tempdir().unwrap();
-        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
-        let _lease = state.lease(&Lock::Certificate(web()), SignedDuration::ZERO).await.unwrap();
-        let records = Records::new(&state);
-        for revision in 5..=7 {
-            let request = CertificateRequest { revision, ..samples::request() };
-            records.put_request(&web(), &request, None).await.unwrap();
-        }
-        assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 2);
-        assert_eq!(records.prune(&web(), &samples::record(), 1).await.unwrap(), 0);
-        records.settle(&web()).await.unwrap();
-        let left = std::fs::read_dir(scratch.path().join("s/certificates/default/web/requests"));
-        let left: Vec<_> = left.unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["7.json"]);
+        assert!(state.get(&Part::Record.of(&bad)).await.unwrap().is_some(), "nothing is set aside");
     }
 }

@@ -4,28 +4,97 @@
 //! processes. A certificate's folder that has a `status.json` has a durable name: that file is
 //! written after the name was synced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::sync::Arc;
 
 use rustix::fs::{OFlags, Stat};
 use rustix::io::retry_on_intr;
+use zeroize::Zeroizing;
 
 use super::directory::StateDirectory;
 use super::folder::{Folder, Guard, io_error, text};
-use super::in_flight::{FILE, FULL, File, Made, Steps};
+use super::in_flight::{Change, FILE, FULL, Facts, File, Made, Steps, Versions};
 use super::{atomic, layout};
 use crate::resource::NamespacedName;
-use crate::store::documents::Version;
+use crate::store::documents::{Documents as _, Stored, Version};
 use crate::store::error::StoreError;
-use crate::store::key::Key;
+use crate::store::frame::{Frame, parts, version};
+use crate::store::key::{Key, Part};
 
 impl StateDirectory {
-    /// What the steps in flight made of a document; `None` when they have not changed it.
-    pub(super) fn in_flight(&self, key: &Key) -> Result<Option<Made>, StoreError> {
-        let Some(of) = key.certificate() else { return Ok(None) };
-        let known = self.steps_of(of, matches!(key, Key::Certificate(_)))?;
-        Ok(known.and_then(|steps| steps.document(key).cloned()))
+    /// A part of what is stored of a certificate, as the work on it left it.
+    pub(super) fn part(
+        &self,
+        of: &NamespacedName,
+        part: Part,
+    ) -> Result<Option<Stored>, StoreError> {
+        let steps = self.steps_of(of, part == Part::Record)?;
+        match steps.as_ref().and_then(|steps| steps.document(part)) {
+            Some(made) => Ok(made.stored().cloned()),
+            None => self.read(&layout::document(&part.of(of))?),
+        }
+    }
+
+    /// The parts of what is stored of a certificate, as the work on it left them.
+    pub(super) fn parts(&self, of: &NamespacedName) -> Result<BTreeSet<Part>, StoreError> {
+        let mut found: BTreeSet<Part> = self.parts_on_disk(of)?.into_iter().collect();
+        let steps = self.steps_of(of, false)?;
+        for (part, made) in steps.iter().flat_map(|steps| steps.documents()) {
+            match made {
+                Some(_) => found.insert(part),
+                None => found.remove(&part),
+            };
+        }
+        Ok(found)
+    }
+
+    /// All that is stored of a certificate.
+    pub(super) fn whole(&self, of: &NamespacedName) -> Result<Option<Stored>, StoreError> {
+        let is_writer = self.opened().is_none();
+        let folder = if is_writer { self.find(&layout::certificate(of)?)? } else { None };
+        let seen = folder.as_ref().map(facts).transpose()?;
+        let has_steps = self.steps_of(of, true)?.is_some();
+        let (mut frame, mut versions) = (Frame::default(), Versions::new());
+        for part in self.parts(of)? {
+            if let Some(stored) = self.part(of, part)? {
+                versions.insert(part, stored.revision);
+                frame.parts.insert(part, stored.bytes);
+            }
+        }
+        let revision = if is_writer { version(&versions) } else { Version(String::new()) };
+        if let Some(seen) = seen.filter(|_| !has_steps) {
+            self.open_steps().on_disk().insert(of.clone(), (seen, Arc::new(versions)));
+        }
+        Ok((!frame.parts.is_empty()).then(|| Stored { bytes: frame.bytes(), revision }))
+    }
+
+    /// The versions of the documents' own files, but for those that the steps have changed.
+    fn versions_on_disk(
+        &self,
+        of: &NamespacedName,
+        folder: &Folder,
+        steps: Option<&Steps>,
+    ) -> Result<Arc<Versions>, StoreError> {
+        if let Some(known) = steps.and_then(Steps::on_disk) {
+            return Ok(Arc::clone(known));
+        }
+        let known = self.open_steps().on_disk().remove(of);
+        if steps.is_none()
+            && let Some((seen, known)) = known
+            && seen == facts(folder)?
+        {
+            return Ok(known);
+        }
+        let mut versions = Versions::new();
+        for part in self.parts_on_disk(of)? {
+            if steps.is_none_or(|steps| steps.document(part).is_none())
+                && let Some(version) = self.version_on_disk(of, part)?
+            {
+                versions.insert(part, version);
+            }
+        }
+        Ok(Arc::new(versions))
     }
 
     /// The steps in flight of a certificate; `None` when it has none. `is_record`: for its record,
@@ -43,15 +112,6 @@ impl StateDirectory {
             Some(opened) => opened.steps(of, is_record, look),
             None => look(),
         }
-    }
-
-    /// The documents that the steps in flight have changed; those they removed are told as such.
-    pub(super) fn keys_in_flight(
-        &self,
-        of: &NamespacedName,
-    ) -> Result<Vec<(Key, bool)>, StoreError> {
-        let Some(steps) = self.steps_of(of, false)? else { return Ok(Vec::new()) };
-        Ok(steps.documents().map(|(key, stored)| (key.clone(), stored.is_some())).collect())
     }
 
     /// Whether a certificate has the file.
@@ -84,52 +144,73 @@ impl StateDirectory {
         }
         let Some(bytes) = folder.read(FILE, Guard::Document)? else { return Ok(None) };
         let place = text(&folder.join(FILE));
-        let on_disk = |key: &Key| self.version_on_disk(key);
-        Steps::read(&bytes, of, &place, on_disk).map(|steps| Some(Arc::new(steps)))
+        let on_disk = |part| self.version_on_disk(of, part);
+        Steps::read(&bytes, &place, on_disk).map(|steps| Some(Arc::new(steps)))
     }
 
-    fn version_on_disk(&self, key: &Key) -> Result<Option<Version>, StoreError> {
-        let bytes = self.bytes(&layout::document(key)?)?;
+    fn version_on_disk(
+        &self,
+        of: &NamespacedName,
+        part: Part,
+    ) -> Result<Option<Version>, StoreError> {
+        let bytes = self.bytes(&layout::document(&part.of(of))?)?;
         Ok(bytes.map(|bytes| Version::of(&bytes)))
     }
 
-    /// Writes a step of the work on a certificate: `bytes` are the next version of one of its
-    /// documents, none when it is removed, and `expected` is the version before, none when there must
-    /// be none.
+    /// Writes a step of the work on a certificate: `frame` is the next version of all that is stored
+    /// of it, and `expected` the version before, none when there must be none.
     pub(super) fn put_step(
         &self,
         of: &NamespacedName,
-        key: &Key,
-        bytes: Option<&[u8]>,
+        frame: &[u8],
         expected: Option<&Version>,
     ) -> Result<Version, StoreError> {
+        let key = Key::Certificate(of.clone());
+        let place = layout::document(&key)?;
+        let (_, parts) = parts(frame, &self.place(&key))?;
         let folder = self.make_unsynced(&layout::certificate(of)?)?;
         let known = self.steps_in(&folder, of)?;
-        let now = match known.as_ref().and_then(|steps| steps.document(key)) {
-            Some(made) => made.stored().map(|stored| stored.revision.clone()),
-            None => self.version_on_disk(key)?,
-        };
-        if now.as_ref() != expected {
-            return Err(self.conflict(&layout::document(key)?));
+        let on_disk = self.versions_on_disk(of, &folder, known.as_deref())?;
+        let now = versions(&on_disk, known.as_deref());
+        if (!now.is_empty()).then(|| version(&now)).as_ref() != expected {
+            return Err(self.conflict(&place));
         }
-        let version = Version::of(bytes.unwrap_or_default());
-        let size = bytes.map_or(0, <[u8]>::len);
-        let is_full = |steps: &Steps| steps.length() > 0 && steps.length() + size_of(size) > FULL;
-        let known = match known {
-            Some(steps) if is_full(&steps) => {
-                self.settle_steps(of, &[])?;
-                None
-            }
-            known => known,
-        };
-        // One that fits into no such file goes straight to its own.
-        if size_of(size) > FULL {
-            self.settle_steps(of, &[])?;
-            return match (bytes, expected) {
-                (Some(bytes), None) => self.create_file(key, bytes),
-                (Some(bytes), Some(expected)) => self.replace_file(key, bytes, expected),
-                (None, _) => Ok(version),
+        let changes = changes(&now, known.as_deref(), &parts);
+        let mut next = now;
+        for change in &changes {
+            match &change.version {
+                Some(version) => next.insert(change.part, version.clone()),
+                None => next.remove(&change.part),
             };
+        }
+        if !changes.is_empty() {
+            self.append(of, &folder, known, on_disk, changes)?;
+        }
+        Ok(version(&next))
+    }
+
+    fn append(
+        &self,
+        of: &NamespacedName,
+        folder: &Folder,
+        known: Option<Arc<Steps>>,
+        on_disk: Arc<Versions>,
+        changes: Vec<Change<'_>>,
+    ) -> Result<(), StoreError> {
+        let size = size_of(changes.iter().filter_map(|change| change.bytes).map(<[u8]>::len).sum());
+        let is_full = |steps: &Steps| steps.length() > 0 && steps.length() + size > FULL;
+        let (known, on_disk) = match known {
+            Some(steps) if is_full(&steps) => {
+                let now = versions(&on_disk, Some(&steps));
+                self.settle_steps(of, &[])?;
+                (None, Arc::new(now))
+            }
+            known => (known, on_disk),
+        };
+        // What fits into no such file goes straight to its own.
+        if size > FULL {
+            self.settle_steps(of, &[])?;
+            return changes.iter().try_for_each(|change| self.put_file(of, change));
         }
         let is_new = known.is_none();
         // Without the other owner, the steps need not be copied.
@@ -139,27 +220,53 @@ impl StateDirectory {
         let mut steps = match known {
             Some(steps) => Arc::unwrap_or_clone(steps),
             // What is on disk is what was compared, or has been written by the steps before.
-            None if matches!(key, Key::Certificate(_)) => Steps::following(expected.cloned()),
-            None => Steps::following(self.version_on_disk(&Key::Certificate(of.clone()))?),
+            None => Steps::following(on_disk),
         };
         if is_new {
             // Their names are made durable with that of the file.
             folder.make_child(layout::REQUESTS)?;
             folder.make_child(layout::ORDERS)?;
         }
-        let record = steps.record(key, expected, bytes);
-        let written = write(&folder, &steps, &record);
+        let last = changes.len().saturating_sub(1);
+        let records = changes.iter().enumerate();
+        let records: Vec<_> = records.map(|(n, change)| steps.record(change, n < last)).collect();
+        let written = match &records[..] {
+            [record] => write(folder, &steps, record),
+            records => write(
+                folder,
+                &steps,
+                &Zeroizing::new(records.iter().fold(
+                    Vec::with_capacity(records.iter().map(|record| record.len()).sum()),
+                    |mut all, record| {
+                        all.extend_from_slice(record);
+                        all
+                    },
+                )),
+            ),
+        };
         let (seen, is_named, is_synced) = match (&written, before) {
             (Ok(seen), before) => {
-                steps.add(key, bytes, &version, record);
+                changes
+                    .into_iter()
+                    .zip(records)
+                    .for_each(|(change, record)| steps.add(change, record));
                 (*seen, !is_new && before.is_some_and(|(_, is_named, _)| is_named), false)
             }
             (Err(_), Some(before)) => before,
-            (Err(_), None) => return written.map(|_| version),
+            (Err(_), None) => return written.map(drop),
         };
         let file = File { seen, steps: Arc::new(steps), is_named, is_synced };
         self.open_steps().get().insert(of.clone(), file);
-        written.map(|_| version)
+        written.map(drop)
+    }
+
+    fn put_file(&self, of: &NamespacedName, change: &Change<'_>) -> Result<(), StoreError> {
+        let key = change.part.of(of);
+        match (change.bytes, &change.base) {
+            (Some(bytes), None) => self.create_file(&key, bytes).map(drop),
+            (Some(bytes), Some(base)) => self.replace_file(&key, bytes, base).map(drop),
+            (None, _) => self.remove_file(&key),
+        }
     }
 
     /// Makes the steps so far durable.
@@ -187,6 +294,7 @@ impl StateDirectory {
     /// Writes the documents to their files and removes the file of the steps. Nothing is done where
     /// there is none. See [`Documents::settle`](super::documents::Documents::settle).
     pub(super) fn settle_steps(&self, of: &NamespacedName, past: &[Key]) -> Result<(), StoreError> {
+        self.open_steps().on_disk().remove(of);
         let names = layout::certificate(of)?;
         let Some(folder) = self.folder_with_steps(of)? else { return Ok(()) };
         let Some(steps) = self.steps_in(&folder, of)? else { return Ok(()) };
@@ -195,11 +303,11 @@ impl StateDirectory {
         }
         let is_committed = self.write_documents(of, &folder, &steps, past)?;
         let mut has_removed = false;
-        for (key, _) in steps.documents().filter(|(_, stored)| stored.is_none()) {
-            let place = layout::document(key)?;
+        for (part, _) in steps.documents().filter(|(_, stored)| stored.is_none()) {
+            let place = layout::document(&part.of(of))?;
             if let Some(within) = self.find(&place.folders)? {
                 let is_removed = within.remove(&place.file)?;
-                has_removed |= is_removed && matches!(key, Key::NextKey(_));
+                has_removed |= is_removed && part == Part::NextKey;
             }
         }
         folder.remove(FILE)?;
@@ -217,20 +325,20 @@ impl StateDirectory {
         steps: &Steps,
         past: &[Key],
     ) -> Result<bool, StoreError> {
-        let status = Key::Certificate(of.clone());
         // As the steps of an issuance follow each other: what a power loss between two of them
         // leaves is what a kill would have left.
         let mut written: Vec<_> = steps
             .documents()
-            .filter_map(|(key, stored)| Some((order_of_writing(key)?, key, stored?)))
+            .filter_map(|(part, stored)| Some((order_of_writing(part)?, part, stored?)))
             .collect();
         written.sort_by_key(|(order, ..)| *order);
         // A run that was killed may have made the folders, and not have synced their names.
         let is_named = self.open_steps().get().get(of).is_some_and(|file| file.is_named);
         let mut has_names = !is_named && !written.is_empty();
         let mut touched = BTreeSet::new();
-        for (kind, key, stored) in written {
-            let place = layout::document(key)?;
+        for (kind, part, stored) in written {
+            let key = part.of(of);
+            let place = layout::document(&key)?;
             if kind == NEXT_KEY {
                 has_names = true;
                 atomic::replace_unsynced(folder, &place.file, &stored.bytes)?;
@@ -240,7 +348,7 @@ impl StateDirectory {
             has_names |= folder.make_child(name)?;
             let Some(within) = folder.child(name)? else { continue };
             // An older version of an order that comes back could owe what was done.
-            if !past.contains(key) || within.stat(&place.file)?.is_some() {
+            if !past.contains(&key) || within.stat(&place.file)?.is_some() {
                 touched.insert(name);
             }
             atomic::replace_unsynced(&within, &place.file, &stored.bytes)?;
@@ -251,25 +359,19 @@ impl StateDirectory {
         if has_names {
             folder.sync()?;
         }
-        let Some(Made::Written(stored)) = steps.document(&status) else { return Ok(false) };
+        let Some(Made::Written(stored)) = steps.document(Part::Record) else { return Ok(false) };
         atomic::replace(folder, layout::STATUS_FILE, &stored.bytes)?;
         Ok(true)
     }
 }
 
 /// When a document is written among the others; `status.json` is written after all.
-fn order_of_writing(key: &Key) -> Option<u8> {
-    match key {
-        Key::NextKey(_) => Some(NEXT_KEY),
-        Key::Order(..) => Some(ORDER),
-        Key::Request(..) => Some(REQUEST),
-        Key::Certificate(_)
-        | Key::Account(_)
-        | Key::AccountKey(_)
-        | Key::AccountLimits(_)
-        | Key::BannedKeys
-        | Key::Revoked(_)
-        | Key::Scheduler => None,
+fn order_of_writing(part: Part) -> Option<u8> {
+    match part {
+        Part::NextKey => Some(NEXT_KEY),
+        Part::Order(..) => Some(ORDER),
+        Part::Request(_) => Some(REQUEST),
+        Part::Record => None,
     }
 }
 
@@ -296,6 +398,51 @@ fn write(folder: &Folder, steps: &Steps, record: &[u8]) -> Result<Stat, StoreErr
     retry_on_intr(|| rustix::fs::fstat(&file)).map_err(|error| failed(error.into()))
 }
 
+/// The versions of all documents, given those of their own files and the steps.
+fn versions(on_disk: &Versions, steps: Option<&Steps>) -> Versions {
+    let mut all = on_disk.clone();
+    for (part, stored) in steps.into_iter().flat_map(Steps::documents) {
+        match stored {
+            Some(stored) => all.insert(part, stored.revision.clone()),
+            None => all.remove(&part),
+        };
+    }
+    all
+}
+
+/// What is to be written, given the versions of the documents that are there.
+fn changes<'a>(
+    now: &Versions,
+    steps: Option<&Steps>,
+    parts: &BTreeMap<Part, &'a [u8]>,
+) -> Vec<Change<'a>> {
+    let written = parts.iter().filter_map(|(part, bytes)| {
+        let known = steps.and_then(|steps| steps.document(*part)).and_then(Made::stored);
+        if known.is_some_and(|known| **known.bytes == **bytes) {
+            return None;
+        }
+        let (base, version) = (now.get(part).cloned(), Version::of(bytes));
+        let is_changed = base.as_ref() != Some(&version);
+        let (part, bytes) = (*part, Some(*bytes));
+        is_changed.then_some(Change { part, base, bytes, version: Some(version) })
+    });
+    let removed =
+        now.iter().filter(|(part, _)| !parts.contains_key(part)).map(|(part, version)| Change {
+            part: *part,
+            base: Some(version.clone()),
+            bytes: None,
+            version: None,
+        });
+    written.chain(removed).collect()
+}
+
+/// What tells whether the files of a certificate's folder were written since.
+fn facts(folder: &Folder) -> Result<Facts, StoreError> {
+    let of = |stat: Stat| (stat.st_ino, stat.st_ctime, stat.st_ctime_nsec);
+    let here = folder.facts()?;
+    Ok(Facts { folder: of(here), record: folder.stat(layout::STATUS_FILE)?.map(of) })
+}
+
 fn size_of(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
@@ -311,8 +458,7 @@ mod tests {
 
     use super::*;
     use crate::store::OpenMode;
-    use crate::store::documents::{Documents as _, Stored};
-    use crate::store::key::{Collection, Lock};
+    use crate::store::key::Lock;
     use crate::store::live_files::LiveFiles;
 
     const FOLDER: &str = "certificates/default/web";
@@ -330,22 +476,26 @@ mod tests {
         StateDirectory::open(path, mode).unwrap()
     }
 
+    /// Writes a step that makes a part so, or removes it.
     fn step(
         state: &StateDirectory,
-        key: &Key,
+        part: Part,
         bytes: Option<&[u8]>,
-        before: Option<&Version>,
     ) -> Result<Version, StoreError> {
-        state.put_step(key.certificate().unwrap(), key, bytes, before)
+        let stored = done(state.get(&Key::Certificate(web()))).unwrap();
+        let frame = stored.as_ref().map(|stored| Frame::read(&stored.bytes, "here").unwrap());
+        let mut frame = frame.unwrap_or_default();
+        match bytes {
+            Some(bytes) => frame.parts.insert(part, Zeroizing::new(bytes.to_vec())),
+            None => frame.parts.remove(&part),
+        };
+        state.put_step(&web(), &frame.bytes(), stored.as_ref().map(|stored| &stored.revision))
     }
 
+    const PARTS: [Part; 4] = [Part::Record, Part::NextKey, Part::Request(1), Part::Order(1, 1)];
+
     fn keys() -> [Key; 4] {
-        [
-            Key::Certificate(web()),
-            Key::NextKey(web()),
-            Key::Request(web(), 1),
-            Key::Order(web(), 1, 1),
-        ]
+        PARTS.map(|part| part.of(&web()))
     }
 
     /// A state with a record, and the path of its steps.
@@ -382,37 +532,39 @@ mod tests {
             stored.map(|stored| String::from_utf8(stored.bytes.to_vec()).unwrap())
         };
         let [record, _, request, order] = keys();
-        let orders = || reader.keys(&Collection::Orders(web())).unwrap();
+        let orders = || {
+            let parts = reader.parts(&web()).unwrap().into_iter();
+            parts.filter(|part| matches!(part, Part::Order(..))).collect::<Vec<_>>()
+        };
         assert_eq!((text(&record).as_deref(), text(&request)), (Some("before"), None));
-        step(&state, &request, Some(b"csr"), None).unwrap();
-        step(&state, &order, Some(b"creating"), None).unwrap();
+        step(&state, PARTS[2], Some(b"csr")).unwrap();
+        step(&state, PARTS[3], Some(b"creating")).unwrap();
         assert_eq!((text(&request), text(&order), orders()), (None, None, Vec::new()));
         // With the record it looks again, and when it has read another certificate.
         assert_eq!(text(&record).as_deref(), Some("before"));
-        assert_eq!((text(&request).as_deref(), orders()), (Some("csr"), vec![order.clone()]));
-        step(&state, &order, Some(b"ordered"), Some(&Version::of(b"creating"))).unwrap();
+        assert_eq!((text(&request).as_deref(), orders()), (Some("csr"), vec![PARTS[3]]));
+        step(&state, PARTS[3], Some(b"ordered")).unwrap();
         assert_eq!(text(&order).as_deref(), Some("creating"));
-        assert_eq!(text(&Key::NextKey(NamespacedName::new("default", "mail"))), None);
+        assert_eq!(text(&Part::NextKey.of(&NamespacedName::new("default", "mail"))), None);
         assert_eq!(text(&order).as_deref(), Some("ordered"));
     }
 
     /// The steps of an issuance, with what a reader finds after each.
     fn issue(state: &StateDirectory, path: &Path) -> Vec<Vec<Option<String>>> {
-        let [record, key, request, order] = keys();
-        let steps: [(&Key, Option<&str>); 8] = [
-            (&record, Some("issuing")),
-            (&key, Some("key\nof\nlines\n")),
-            (&request, Some("csr")),
-            (&order, Some("creating")),
-            (&order, Some("ordered")),
-            (&request, Some("answered")),
-            (&record, Some("issued")),
-            (&key, None),
+        let [record, key, request, order] = PARTS;
+        let steps: [(Part, Option<&str>); 8] = [
+            (record, Some("issuing")),
+            (key, Some("key\nof\nlines\n")),
+            (request, Some("csr")),
+            (order, Some("creating")),
+            (order, Some("ordered")),
+            (request, Some("answered")),
+            (record, Some("issued")),
+            (key, None),
         ];
         let mut all = vec![seen(path)];
-        for (key, bytes) in steps {
-            let before = done(state.get(key)).unwrap().map(|stored| stored.revision);
-            step(state, key, bytes.map(str::as_bytes), before.as_ref()).unwrap();
+        for (part, bytes) in steps {
+            step(state, part, bytes.map(str::as_bytes)).unwrap();
             all.push(seen(path));
         }
         all
@@ -430,8 +582,8 @@ mod tests {
         );
         let last = vec![some("issued"), None, some("answered"), some("ordered")];
         assert_eq!(all[8], last);
-        let requests = state.keys(&Collection::Requests(web())).unwrap();
-        assert_eq!(requests, [Key::Request(web(), 1)]);
+        let parts = state.parts(&web()).unwrap();
+        assert_eq!(Vec::from_iter(parts), [Part::Record, Part::Request(1), Part::Order(1, 1)]);
         let folder = scratch.path().join(FOLDER);
         assert_eq!(fs::read_to_string(folder.join("status.json")).unwrap(), "before");
         state.settle_steps(&web(), &[]).unwrap();
@@ -447,30 +599,62 @@ mod tests {
         let (scratch, _) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
         let key = Key::Certificate(web());
-        for expected in [None, Some(Version::of(b"other"))] {
-            let found = step(&state, &key, Some(b"new"), expected.as_ref());
-            assert!(matches!(found, Err(StoreError::Conflict { .. })), "{expected:?}");
+        let seen = done(state.get(&key)).unwrap().unwrap();
+        let refused = |expected: Option<&Version>| {
+            let found = state.put_step(&web(), &seen.bytes, expected);
+            assert!(matches!(found, Err(StoreError::Conflict { .. })), "{expected:?} {found:?}");
+        };
+        refused(None);
+        refused(Some(&Version::of(b"other")));
+        // Of a part that another process changed, and of one that it made.
+        for part in [Part::Record, Part::Request(1)] {
+            let before = done(state.get(&key)).unwrap().unwrap().revision;
+            step(&open(scratch.path(), OpenMode::ReadWrite), part, Some(b"new")).unwrap();
+            refused(Some(&before));
+            open(scratch.path(), OpenMode::ReadWrite).settle_steps(&web(), &[]).unwrap();
+            refused(Some(&before));
         }
-        step(&state, &key, Some(b"new"), Some(&Version::of(b"before"))).unwrap();
-        let found = step(&state, &key, Some(b"newer"), Some(&Version::of(b"before")));
-        assert!(matches!(found, Err(StoreError::Conflict { .. })));
     }
 
     #[test]
     fn a_document_is_set_aside_as_the_steps_made_it_and_the_other_steps_hold() {
         let (scratch, _) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        let (record, order) = (Key::Certificate(web()), Key::Order(web(), 1, 1));
-        let before = Version::of(b"before");
-        let damaged = step(&state, &record, Some(b"damaged"), Some(&before)).unwrap();
-        step(&state, &Key::Request(web(), 1), Some(b"csr"), None).unwrap();
-        let creating = step(&state, &order, Some(b"creating"), None).unwrap();
-        let found = done(state.quarantine(&record, &before));
+        let [record, _, request, order] = PARTS;
+        step(&state, record, Some(b"damaged")).unwrap();
+        step(&state, request, Some(b"csr")).unwrap();
+        step(&state, order, Some(b"creating")).unwrap();
+        let found = done(state.quarantine(&record.of(&web()), &Version::of(b"before")));
         assert!(matches!(found, Err(StoreError::Conflict { .. })), "{found:?}");
-        let moved = [(&record, damaged), (&order, creating)]
-            .map(|(key, seen)| done(state.quarantine(key, &seen)).unwrap());
+        let moved = [(record, "damaged"), (order, "creating")].map(|(part, seen)| {
+            done(state.quarantine(&part.of(&web()), &Version::of(seen.as_bytes()))).unwrap()
+        });
         assert_eq!(moved.map(|path| fs::read_to_string(path).unwrap()), ["damaged", "creating"]);
         assert_eq!(seen(scratch.path()), [None, None, Some("csr".to_owned()), None]);
+    }
+
+    #[test]
+    fn of_a_write_of_several_documents_all_hold_or_none() {
+        let (scratch, file) = known();
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        step(&state, PARTS[1], Some(b"key")).unwrap();
+        let (first, before) = (fs::read(&file).unwrap(), seen(scratch.path()));
+        let stored = done(state.get(&Key::Certificate(web()))).unwrap().unwrap();
+        let mut frame = Frame::default();
+        for (part, text) in [(PARTS[0], "issued"), (PARTS[2], "answered"), (PARTS[3], "ordered")] {
+            frame.parts.insert(part, Zeroizing::new(text.as_bytes().to_vec()));
+        }
+        state.put_step(&web(), &frame.bytes(), Some(&stored.revision)).unwrap();
+        let (whole, last) = (fs::read(&file).unwrap(), seen(scratch.path()));
+        assert_eq!(last.iter().flatten().collect::<Vec<_>>(), ["issued", "answered", "ordered"]);
+        for end in first.len()..whole.len() {
+            put(&file, &whole[..end]);
+            assert_eq!(seen(scratch.path()), before, "{end} bytes");
+        }
+        // What is left of it is cut off by the next one.
+        let state = open(scratch.path(), OpenMode::ReadWrite);
+        step(&state, PARTS[1], Some(b"another key")).unwrap();
+        assert_eq!(seen(scratch.path())[..2], [before[0].clone(), Some("another key".to_owned())]);
     }
 
     #[test]
@@ -507,9 +691,7 @@ mod tests {
         let _lease = done(state.lease(&Lock::Certificate(web()), SignedDuration::ZERO)).unwrap();
         assert!(!file.exists() && !LiveFiles::has_temporaries(&state, &web(), &secret).unwrap());
         assert_eq!(seen(scratch.path()), all[7]);
-        let key = Key::NextKey(web());
-        let before = done(state.get(&key)).unwrap().map(|stored| stored.revision);
-        step(&state, &key, None, before.as_ref()).unwrap();
+        step(&state, Part::NextKey, None).unwrap();
         assert_eq!(seen(scratch.path()), all[8]);
     }
 
@@ -531,11 +713,11 @@ mod tests {
     fn a_step_that_follows_another_document_than_is_there_says_nothing() {
         let (scratch, file) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        let (request, order) = (Key::Request(web(), 1), Key::Order(web(), 1, 1));
+        let [_, _, request, order] = keys();
         state.create_file(&order, b"creating").unwrap();
         let creating = Version::of(b"creating");
-        step(&state, &order, Some(b"ordered"), Some(&creating)).unwrap();
-        step(&state, &request, Some(b"csr"), None).unwrap();
+        step(&state, PARTS[3], Some(b"ordered")).unwrap();
+        step(&state, PARTS[2], Some(b"csr")).unwrap();
         let steps = fs::read(&file).unwrap();
         fs::remove_file(&file).unwrap();
         let state = open(scratch.path(), OpenMode::ReadWrite);
@@ -561,8 +743,7 @@ mod tests {
         let mut bytes = fs::read(&file).unwrap();
         bytes.extend(b"{\"version\":1,\"docu");
         put(&file, &bytes);
-        let before = Version::of(b"ordered");
-        step(&state, &Key::Order(web(), 1, 1), Some(b"more"), Some(&before)).unwrap();
+        step(&state, Part::Order(1, 1), Some(b"more")).unwrap();
         assert_eq!(seen(scratch.path())[3].as_deref(), Some("more"));
     }
 
@@ -584,15 +765,14 @@ mod tests {
     fn a_full_file_is_ended_and_another_begun() {
         let (scratch, file) = known();
         let state = open(scratch.path(), OpenMode::ReadWrite);
-        let key = Key::Order(web(), 1, 1);
-        let mut before = None;
+        let order = Part::Order(1, 1);
         for number in 0..5_u8 {
             let bytes = vec![number; 1_200_000];
-            before = Some(step(&state, &key, Some(&bytes), before.as_ref()).unwrap());
+            step(&state, order, Some(&bytes)).unwrap();
             assert!(fs::metadata(&file).unwrap().len() <= FULL);
         }
         let large = vec![7; usize::try_from(FULL).unwrap() + 1];
-        step(&state, &key, Some(&large), before.as_ref()).unwrap();
-        assert_eq!(done(state.get(&key)).unwrap().unwrap().bytes.len(), large.len());
+        step(&state, order, Some(&large)).unwrap();
+        assert_eq!(done(state.get(&order.of(&web()))).unwrap().unwrap().bytes.len(), large.len());
     }
 }

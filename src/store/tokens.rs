@@ -12,7 +12,6 @@ use super::directory::StateDirectory;
 use super::layout;
 use crate::resource::{Challenge, Order, Token, envelope};
 use crate::store::error::StoreError;
-use crate::store::key::Collection;
 
 impl StateDirectory {
     /// Removes those tokens. None where an order cannot be read.
@@ -39,8 +38,8 @@ impl StateDirectory {
     fn owed_tokens(&self) -> Result<Option<BTreeSet<String>>, StoreError> {
         let mut owed = BTreeSet::new();
         for name in self.names(layout::CERTIFICATES)? {
-            for key in self.keys(&Collection::Orders(name))? {
-                let Some(stored) = self.document(&key)? else { continue };
+            for part in self.parts(&name)? {
+                let Some(stored) = self.part(&name, part)? else { continue };
                 let Ok(order) = envelope::open::<Order>(&stored.bytes) else {
                     return Ok(None);
                 };

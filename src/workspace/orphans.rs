@@ -15,7 +15,7 @@ use crate::manifest::SecretSource;
 use crate::resource::{
     Certificate, CertificateSpec, Metadata, NamespacedName, Order, Origin, Settings,
 };
-use crate::store::Records;
+use crate::store::CertificateDocument;
 
 /// The clean-ups that can be done now, and those that cannot.
 #[derive(Debug)]
@@ -117,8 +117,8 @@ impl Workspace {
 
     /// The readable orders of a certificate, oldest first.
     pub async fn orders(&self, name: &NamespacedName) -> Result<Vec<Order>, StoreError> {
-        let all = Records::new(self.state.documents()).all_orders(name).await?;
-        Ok(all.into_iter().filter_map(|(_, stored)| Some(stored.ok()?.value)).collect())
+        let mut stored = CertificateDocument::read(self.state.documents(), name).await?;
+        Ok(stored.orders().await?.into_iter().filter_map(|(_, order)| order.ok()).collect())
     }
 
     /// Whether a run holds the certificate's lock: then it was not interrupted.

@@ -22,7 +22,7 @@ use crate::resource::{
     BannedKey, CertificateRecord, Failure, LeafFacts, NamespacedName, Revocation, RevocationAnswer,
     RevocationReason, RevokedCertificate, SecretFiles,
 };
-use crate::store::Records;
+use crate::store::{CertificateDocument, Records};
 
 /// Why nothing is revoked.
 #[derive(Debug, Error)]
@@ -244,41 +244,22 @@ impl Workspace {
         name: &NamespacedName,
     ) -> Result<Vec<Revocation>, StoreError> {
         let lock = Lock::Certificate(name.clone());
-        let _lease =
-            self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
-        let records = Records::new(self.state.documents());
-        let Some(stored) = records.certificate(name).await? else { return Ok(Vec::new()) };
-        let owed = stored.value.revocations.iter().filter(|revocation| revocation.is_owed());
+        let lease = self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
+        let mut stored = CertificateDocument::under(&lease, self.state.documents(), name).await?;
+        let Some(record) = stored.record().await? else { return Ok(Vec::new()) };
+        let owed = record.revocations.iter().filter(|revocation| revocation.is_owed());
         let owed: Vec<Revocation> = owed.cloned().collect();
         if !owed.is_empty() {
             let now = SystemClock.now();
-            let Cancelled { record, events, is_withdrawn } =
-                revocation::cancelled(&stored.value, now);
+            let Cancelled { record, events, is_withdrawn } = revocation::cancelled(&record, now);
             if is_withdrawn {
-                self.give_up_orders(name, now).await?;
+                give_up_orders(&mut stored, now).await?;
             }
-            records.put_certificate(name, &record, Some(&stored.revision)).await?;
-            records.settle(name).await?;
-            records.note_events(name, &events).await?;
+            stored.put_record(&record).await?;
+            stored.settle(&[]).await?;
+            Records::new(self.state.documents()).note_events(name, &events).await?;
         }
         Ok(owed)
-    }
-
-    /// Ends the open orders of a certificate; the next run removes what they presented.
-    async fn give_up_orders(
-        &self,
-        name: &NamespacedName,
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let records = Records::new(self.state.documents());
-        for ((revision, number), order) in records.all_orders(name).await? {
-            let order = order?;
-            if order.value.phase.is_open() {
-                let ended = given_up(&order.value, "its revocation was cancelled", now);
-                records.put_order(name, revision, number, &ended, Some(&order)).await?;
-            }
-        }
-        Ok(())
     }
 
     /// The revision of a Secret that is this leaf, published for this certificate, and whether it is
@@ -313,17 +294,31 @@ impl Workspace {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let lock = Lock::Certificate(name.clone());
-        let _lease =
-            self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
-        let records = Records::new(self.state.documents());
-        let Some(stored) = records.certificate(name).await? else { return Ok(()) };
-        let Some((record, event)) = revocation::noted(&stored.value, leaf, reason, now) else {
+        let lease = self.state.documents().lease(&lock, self.settings.options.lock_timeout).await?;
+        let mut stored = CertificateDocument::under(&lease, self.state.documents(), name).await?;
+        let Some(record) = stored.record().await? else { return Ok(()) };
+        let Some((record, event)) = revocation::noted(&record, leaf, reason, now) else {
             return Ok(());
         };
-        records.put_certificate(name, &record, Some(&stored.revision)).await?;
-        records.settle(name).await?;
-        records.note_events(name, &[event]).await
+        stored.put_record(&record).await?;
+        stored.settle(&[]).await?;
+        Records::new(self.state.documents()).note_events(name, &[event]).await
     }
+}
+
+/// Ends the open orders of a certificate; the next run removes what they presented.
+async fn give_up_orders<D: Documents>(
+    stored: &mut CertificateDocument<'_, D>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    for (id, order) in stored.orders().await? {
+        let order = order?;
+        if order.phase.is_open() {
+            let ended = given_up(&order, "its revocation was cancelled", now);
+            stored.put_order(id, &ended, Some(&order)).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The revocations sent to the CA, or that could not be sent, and those that are not due yet.

@@ -20,7 +20,7 @@ use crate::resource::{
     Account, AccountIdentity, Certificate, CertificateRequest, DeployStep, Event, Issuer,
     NamespacedName,
 };
-use crate::store::Records;
+use crate::store::{CertificateDocument, Records};
 
 /// The number of events in a view.
 const EVENTS: usize = 50;
@@ -336,8 +336,8 @@ impl Workspace {
     }
 
     async fn requests(&self, key: &NamespacedName) -> Result<Vec<CertificateRequest>, StoreError> {
-        let all = Records::new(self.state.documents()).requests(key).await?;
-        Ok(all.into_iter().filter_map(|(_, request)| Some(request.ok()?.value)).collect())
+        let mut stored = CertificateDocument::read(self.state.documents(), key).await?;
+        Ok(stored.requests().await?.into_iter().filter_map(|(_, request)| request.ok()).collect())
     }
 
     async fn account_of(&self, issuer: &Issuer) -> Result<Option<Account>, StoreError> {

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use serde_json::{Value, json};
 
-use certctl::engine::ports::{Collection, Documents as _};
+use certctl::engine::ports::{Documents as _, Part};
 use certctl::rehearsal::NameServer;
 use certctl::resource::NamespacedName;
 use certctl::store::{OpenMode, StateDirectory};
@@ -157,9 +157,8 @@ fn issue(folder: &Path, ca: &StepCa, dns: SocketAddr, solver: &str, names: &str)
 /// The challenge of the only order in the state, as a reader finds it.
 fn challenge(folder: &Path) -> Option<Value> {
     let state = StateDirectory::open(&folder.join("state"), OpenMode::ReadOnly).ok()?;
-    let orders = Collection::Orders(NamespacedName::new("default", "web"));
-    let key = state.list(&orders, None).now_or_never()?.ok()?.keys.pop()?;
-    let stored = state.get(&key).now_or_never()?.ok()??;
+    let order = Part::Order(1, 1).of(&NamespacedName::new("default", "web"));
+    let stored = state.get(&order).now_or_never()?.ok()??;
     let order: Value = serde_json::from_slice(&stored.bytes).ok()?;
     order.pointer("/document/challenges/0").cloned()
 }

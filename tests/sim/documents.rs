@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Barrier;
 
 use certctl::engine::ports::{
-    Collection, Documents, Key, Lease as _, Lock, Log, StoreError, Version,
+    Collection, Documents, Key, Lease as _, Lock, Log, Part, StoreError, Version,
 };
 use certctl::resource::NamespacedName;
 use certctl::store::{OpenMode, StateDirectory};
@@ -15,7 +15,7 @@ use futures_util::future::join;
 use jiff::{SignedDuration, Timestamp};
 use tempfile::TempDir;
 
-use crate::contract::{Clause, Hosts, clauses};
+use crate::contract::{Clause, Hosts, clauses, frame};
 use crate::resolved::Resolved;
 use crate::timeline::Timeline;
 use crate::weak::{Change, Done, Fault, Host, Mutant, WeakStore, Weakness};
@@ -144,13 +144,14 @@ const PROMPT: [&str; 2] = ["a_lease_ends_when_it_is_dropped", "a_lease_leaves_ot
 
 /// What need not hold where a create may come late: documents are deleted or set aside in these, and
 /// such a one would be there again.
-const LATE: [&str; 11] = [
+const LATE: [&str; 12] = [
     "a_document_that_is_not_there_is_not_replaced",
     "a_read_after_a_write_that_returned_sees_it_on_all_hosts",
     "other_bytes_have_another_version",
     "what_is_not_there_can_be_deleted",
     "a_deleted_document_can_be_created_again",
     "with_the_record_of_a_certificate_goes_all_that_is_stored_of_it",
+    "a_part_of_a_certificate_is_read_and_set_aside_by_itself",
     "a_quarantined_document_is_gone_and_its_bytes_are_not_lost",
     "quarantine_refuses_what_changed_since",
     "a_list_has_what_was_created_before_it",
@@ -197,6 +198,7 @@ const MUTANTS: &[(Mutant, &str)] = &[
     (Mutant::VersionStays, "other_bytes_have_another_version"),
     (Mutant::DeleteFindsNothing, "what_is_not_there_can_be_deleted"),
     (Mutant::DeletedStays, "a_deleted_document_can_be_created_again"),
+    (Mutant::SetAsideTakesAll, "a_part_of_a_certificate_is_read_and_set_aside_by_itself"),
     (Mutant::DeletesRecordAlone, "with_the_record_of_a_certificate_goes_all_that_is_stored_of_it"),
     (Mutant::SetAsideOverwrites, "a_quarantined_document_is_gone_and_its_bytes_are_not_lost"),
     (Mutant::SetAsideComparesNothing, "quarantine_refuses_what_changed_since"),
@@ -321,9 +323,9 @@ fn a_page_has_two_keys_and_a_full_one_may_be_the_last() {
     let weak = Weak::new(Weakness::default());
     let host = weak.store.host();
     weak.run(async {
-        let of = Collection::Requests(web());
-        for revision in 1..=4 {
-            host.create(&Key::Request(web(), revision), b"{}").await.unwrap();
+        let of = Collection::Accounts;
+        for digest in ["a", "b", "c", "d"] {
+            host.create(&Key::Account(digest.to_owned()), b"{}").await.unwrap();
         }
         let mut sizes = Vec::new();
         let mut after = None;
@@ -471,7 +473,7 @@ fn of_many_that_write_to_the_directory_at_the_same_time_one_is_first() {
     for round in 0..4 {
         let put = async |state: &StateDirectory, number: usize| {
             let _lease = state.lease(&lock, SECOND * 60).await?;
-            let bytes = text(round, number);
+            let bytes = frame(&[(Part::Record, &text(round, number))]);
             let written = match &seen {
                 Some(seen) => state.put_if(&key, &bytes, seen).await?,
                 None => state.create(&key, &bytes).await?,
@@ -479,7 +481,7 @@ fn of_many_that_write_to_the_directory_at_the_same_time_one_is_first() {
             state.settle(&key, &[]).await?;
             Ok(written)
         };
-        let first = text(round, first_of_eight(path, put));
+        let first = frame(&[(Part::Record, &text(round, first_of_eight(path, put)))]);
         let found = done(Directory::open(path).get(&key)).unwrap().unwrap();
         assert_eq!(**found.bytes, *first);
         seen = Some(found.revision);

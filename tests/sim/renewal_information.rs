@@ -13,8 +13,7 @@ use certctl::engine::ports::{Clock as _, Key};
 use certctl::engine::{Ended, Ending, Options, Task};
 use certctl::pki;
 use certctl::resource::{
-    CaFailure, CaFault, Cause, EventType, Issuance, NamespacedName, Problem, Reason,
-    RenewalInformation,
+    CaFailure, CaFault, Cause, EventType, Issuance, Problem, Reason, RenewalInformation,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -374,12 +373,9 @@ fn hosts_that_share_a_certificate_choose_the_same_instant() {
     scene.run_freely();
     let chosen = known(&scene).suggested_window.unwrap().renew_at;
     // The other host has the same pair and asks at another time.
-    let key = Key::Certificate(NamespacedName::new("default", "web"));
     let mut record = scene.record().unwrap();
     record.status.acme.ari = None;
-    let sealed = serde_json::json!({ "version": 1, "kind": "Certificate", "document": record });
-    let bytes = serde_json::to_vec(&sealed).unwrap();
-    scene.memory.borrow_mut().documents.insert(key, (1_000_000, bytes));
+    scene.put_record(&record);
     after(&scene, HOUR * 5);
     scene.run_freely();
     assert_eq!(known(&scene).suggested_window.unwrap().renew_at, chosen);

@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use certctl::engine::ports::{
-    Collection, Documents as _, Key, Lease as _, LiveFiles as _, Lock, Log, StoreError, Version,
+    Collection, Documents as _, Key, Lease as _, LiveFiles as _, Lock, Log, Part, StoreError,
+    Version,
 };
 use certctl::resource::{NamespacedName, SecretFiles};
-use certctl::store::{Claim, OpenMode, StateDirectory, atomic};
+use certctl::store::{Claim, Frame, OpenMode, StateDirectory, atomic};
 use jiff::SignedDuration;
 use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
@@ -74,6 +75,16 @@ fn path_of_child() -> Option<PathBuf> {
     Some(std::env::var_os("STORE_TEST_PATH")?.into())
 }
 
+/// All that can be stored of a certificate, each part with this text.
+fn all(text: &str) -> Vec<u8> {
+    of_parts([Part::Record, Part::Request(1), Part::Order(1, 1), Part::NextKey], text)
+}
+
+fn of_parts<const N: usize>(parts: [Part; N], text: &str) -> Vec<u8> {
+    let parts = parts.map(|part| (part, Zeroizing::new(text.as_bytes().to_vec())));
+    Frame { parts: parts.into(), ..Frame::default() }.bytes().to_vec()
+}
+
 async fn use_everything(state: &StateDirectory) {
     let second = SignedDuration::from_secs(60);
     let _lease = state.lease(&Lock::Certificate(web()), second).await.unwrap();
@@ -82,9 +93,6 @@ async fn use_everything(state: &StateDirectory) {
     let _run = state.lease(&Lock::Run(0), second).await.unwrap();
     let keys = [
         document(),
-        Key::Request(web(), 1),
-        Key::Order(web(), 1, 1),
-        Key::NextKey(web()),
         Key::Account("ab".into()),
         Key::AccountKey("ab".into()),
         Key::BannedKeys,
@@ -92,10 +100,12 @@ async fn use_everything(state: &StateDirectory) {
         Key::Scheduler,
     ];
     for key in keys {
-        let revision = state.create(&key, b"{").await.unwrap();
-        let revision = state.put_if(&key, b"{}", &revision).await.unwrap();
+        let is_whole = matches!(key, Key::Certificate(_));
+        let bytes = |text: &str| if is_whole { all(text) } else { text.as_bytes().to_vec() };
+        let revision = state.create(&key, &bytes("{")).await.unwrap();
+        let revision = state.put_if(&key, &bytes("{}"), &revision).await.unwrap();
         let stored = state.get(&key).await.unwrap().unwrap();
-        assert_eq!((&**stored.bytes, stored.revision), (&b"{}"[..], revision));
+        assert_eq!((stored.bytes.to_vec(), stored.revision), (bytes("{}"), revision));
     }
     state.settle(&document(), &[]).await.unwrap();
     for log in [events(), events(), Log::Issuances] {
@@ -129,7 +139,7 @@ async fn child_uses_everything_under_umask() {
     use_everything(&writer(&path.join("state"))).await;
     // The owner must be able to read the files again.
     let key = StateDirectory::open(&path.join("state"), OpenMode::ReadWrite).unwrap();
-    assert!(key.get(&Key::NextKey(web())).await.unwrap().is_some());
+    assert!(key.get(&Part::NextKey.of(&web())).await.unwrap().is_some());
 }
 
 #[test]
@@ -186,8 +196,8 @@ fn a_reader_changes_nothing() {
         let zero = SignedDuration::ZERO;
         let revision = state.get(&document()).await.unwrap().unwrap().revision;
         let refused = [
-            state.create(&Key::Request(web(), 9), b"").await.unwrap_err(),
-            state.put_if(&document(), b"", &revision).await.unwrap_err(),
+            state.create(&Key::Revoked("cd".into()), b"").await.unwrap_err(),
+            state.put_if(&document(), &all("new"), &revision).await.unwrap_err(),
             state.delete(&document()).await.unwrap_err(),
             state.lease(&Lock::Certificate(web()), zero).await.unwrap_err(),
             state.append(&events(), &line()).await.unwrap_err(),
@@ -268,9 +278,9 @@ fn a_document_that_is_no_plain_private_file_is_refused() {
         damage();
         let found = futures(state.get(&document())).map(drop).unwrap_err().to_string();
         assert!(found.contains(expected), "{expected}: {found}");
-        let put = futures(state.put_if(&document(), b"{}", &Version("x".into())));
+        let put = futures(state.put_if(&document(), &all("{}"), &Version("x".into())));
         assert_eq!(put.unwrap_err().to_string(), found);
-        let kept = futures(state.create(&document(), b"{}")).unwrap_err();
+        let kept = futures(state.create(&document(), &all("{}"))).unwrap_err();
         assert_eq!(kept.to_string(), found);
         // Away with it, whatever it is now.
         fs::remove_file(&file).or_else(|_| fs::remove_dir(&file)).unwrap();
@@ -287,17 +297,19 @@ fn a_document_that_is_no_plain_private_file_is_refused() {
 fn a_document_is_replaced_only_as_it_was_read() {
     let (_scratch, path) = scratch();
     let state = writer(&path);
-    let key = Key::NextKey(web());
+    let key = document();
     futures(async {
-        let absent = state.put_if(&key, b"", &Version("x".into())).await;
-        let first = state.create(&key, b"1").await.unwrap();
-        let second = state.put_if(&key, b"2", &first).await.unwrap();
-        let outdated = state.put_if(&key, b"3", &first).await;
+        let absent = state.put_if(&key, &all(""), &Version("x".into())).await;
+        let first = state.create(&key, &all("1")).await.unwrap();
+        let second = state.put_if(&key, &all("2"), &first).await.unwrap();
+        let outdated = state.put_if(&key, &all("3"), &first).await;
+        let key = Part::NextKey.of(&web());
+        let first = Version::of(b"1");
         let aside = state.quarantine(&key, &first).await.map(|_| first);
         for refused in [absent, outdated, aside] {
             assert!(matches!(refused, Err(StoreError::Conflict { .. })));
         }
-        assert_eq!(state.get(&key).await.unwrap().unwrap().revision, second);
+        assert_eq!(state.get(&document()).await.unwrap().unwrap().revision, second);
     });
 }
 
@@ -364,7 +376,7 @@ fn a_forgotten_certificate_is_gone_and_its_secret_only_if_asked() {
 }
 
 async fn written(state: &StateDirectory) {
-    state.create(&document(), b"{}").await.unwrap();
+    state.create(&document(), &of_parts([Part::Record], "{}")).await.unwrap();
     state.settle(&document(), &[]).await.unwrap();
 }
 

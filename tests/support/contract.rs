@@ -11,11 +11,13 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use certctl::engine::ports::{
-    Collection, Documents, Key, Lease as _, Lock, Log, StoreError, Stored, Version,
+    Collection, Documents, Key, Lease as _, Lock, Log, Page, Part, StoreError, Stored, Version,
 };
 use certctl::resource::NamespacedName;
+use certctl::store::Frame;
 use futures_util::future::join_all;
 use jiff::SignedDuration;
+use zeroize::Zeroizing;
 
 /// A store, as the hosts have it that share it.
 pub(crate) trait Hosts {
@@ -60,6 +62,7 @@ clauses![
     what_is_not_there_can_be_deleted,
     a_deleted_document_can_be_created_again,
     with_the_record_of_a_certificate_goes_all_that_is_stored_of_it,
+    a_part_of_a_certificate_is_read_and_set_aside_by_itself,
     a_quarantined_document_is_gone_and_its_bytes_are_not_lost,
     quarantine_refuses_what_changed_since,
     a_list_has_each_key_once_in_order,
@@ -102,9 +105,6 @@ fn web() -> NamespacedName {
 fn kinds() -> Vec<Key> {
     vec![
         Key::Certificate(web()),
-        Key::Request(web(), 1),
-        Key::Order(web(), 1, 1),
-        Key::NextKey(web()),
         Key::Account("ab".to_owned()),
         Key::AccountKey("ab".to_owned()),
         Key::AccountLimits("ab".to_owned()),
@@ -117,16 +117,110 @@ fn kinds() -> Vec<Key> {
 /// The lock under which a document is written.
 fn lock_of(key: &Key) -> Option<Lock> {
     match key {
-        Key::Certificate(name)
-        | Key::Request(name, _)
-        | Key::Order(name, ..)
-        | Key::NextKey(name) => Some(Lock::Certificate(name.clone())),
+        Key::Certificate(name) | Key::Part(name, _) => Some(Lock::Certificate(name.clone())),
         Key::Account(digest) | Key::AccountKey(digest) | Key::AccountLimits(digest) => {
             Some(Lock::Account(digest.clone()))
         }
         Key::BannedKeys | Key::Scheduler => Some(Lock::Scheduler),
         Key::Revoked(_) => None,
     }
+}
+
+/// A store in which what is stored of a certificate has one part, and its bytes.
+struct Framed<D>(D);
+
+async fn open<H: Hosts>(hosts: &H) -> Framed<H::Host> {
+    Framed(hosts.host().await)
+}
+
+/// A document with these parts.
+pub(crate) fn frame(parts: &[(Part, &[u8])]) -> Vec<u8> {
+    let parts = parts.iter().map(|(part, bytes)| (*part, Zeroizing::new(bytes.to_vec())));
+    Frame { parts: parts.collect(), ..Frame::default() }.bytes().to_vec()
+}
+
+impl<D: Documents> Framed<D> {
+    fn framed(key: &Key, bytes: &[u8]) -> Vec<u8> {
+        if let Key::Certificate(_) = key {
+            return frame(&[(Part::Record, bytes)]);
+        }
+        bytes.to_vec()
+    }
+
+    async fn parts(&self, name: &NamespacedName) -> Vec<(Part, Vec<u8>)> {
+        let found = self.0.get(&Key::Certificate(name.clone())).await.unwrap();
+        let frame = found.map(|found| Frame::read(&found.bytes, "here").unwrap());
+        let parts = frame.unwrap_or_default().parts.into_iter();
+        parts.map(|(part, bytes)| (part, bytes.to_vec())).collect()
+    }
+}
+
+impl<D: Documents> Documents for Framed<D> {
+    type Lease = D::Lease;
+
+    async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        let found = self.0.get(key).await?;
+        let (Key::Certificate(_), Some(found)) = (key, &found) else { return Ok(found) };
+        let mut parts = Frame::read(&found.bytes, &self.place(key))?.parts;
+        let (bytes, revision) = (parts.remove(&Part::Record).unwrap(), found.revision.clone());
+        Ok(Some(Stored { bytes, revision }))
+    }
+
+    async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
+        self.0.create(key, &Self::framed(key, bytes)).await
+    }
+
+    async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
+        self.0.put_if(key, &Self::framed(key, bytes), seen).await
+    }
+
+    async fn sync(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.sync(key).await
+    }
+
+    async fn settle(&self, key: &Key, past: &[Key]) -> Result<(), StoreError> {
+        self.0.settle(key, past).await
+    }
+
+    async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        self.0.delete(key).await
+    }
+
+    /// Its one part, as it was when the document had this version.
+    async fn quarantine(&self, key: &Key, seen: &Version) -> Result<String, StoreError> {
+        let Key::Certificate(name) = key else { return self.0.quarantine(key, seen).await };
+        let found = self.get(key).await?.filter(|found| found.revision == *seen);
+        let seen = found.map_or(Version(String::new()), |found| Version::of(&found.bytes));
+        self.0.quarantine(&Part::Record.of(name), &seen).await
+    }
+
+    async fn list(&self, of: &Collection, last: Option<&Key>) -> Result<Page, StoreError> {
+        self.0.list(of, last).await
+    }
+
+    async fn append(&self, log: &Log, lines: &[String]) -> Result<(), StoreError> {
+        self.0.append(log, lines).await
+    }
+
+    async fn read_log(&self, log: &Log) -> Result<Vec<String>, StoreError> {
+        self.0.read_log(log).await
+    }
+
+    async fn lease(&self, lock: &Lock, wait: SignedDuration) -> Result<D::Lease, StoreError> {
+        self.0.lease(lock, wait).await
+    }
+
+    fn place(&self, key: &Key) -> String {
+        self.0.place(key)
+    }
+}
+
+/// What was set aside of a document, oldest first.
+async fn aside<H: Hosts>(hosts: &H, key: &Key) -> Vec<Vec<u8>> {
+    if let Key::Certificate(name) = key {
+        return hosts.aside(&Part::Record.of(name)).await;
+    }
+    hosts.aside(key).await
 }
 
 async fn held<D: Documents>(host: &D, lock: &Lock) -> D::Lease {
@@ -197,7 +291,7 @@ async fn turn() {
 }
 
 async fn a_document_that_exists_is_not_created<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         let version = create(&one, &key, b"first").await;
         for host in [&one, &other] {
@@ -217,7 +311,7 @@ async fn a_document_that_exists_is_not_created<H: Hosts>(hosts: &H) {
 }
 
 async fn a_write_over_another_version_is_refused_and_changes_nothing<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         let first = create(&one, &key, b"first").await;
         let second = put(&other, &key, b"second", &first).await;
@@ -233,7 +327,7 @@ async fn a_write_over_another_version_is_refused_and_changes_nothing<H: Hosts>(h
 }
 
 async fn a_document_that_is_not_there_is_not_replaced<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         let version = create(&one, &key, b"first").await;
         delete(&one, &key).await;
@@ -245,7 +339,7 @@ async fn a_document_that_is_not_there_is_not_replaced<H: Hosts>(hosts: &H) {
 }
 
 async fn a_read_after_a_write_that_returned_sees_it_on_all_hosts<H: Hosts>(hosts: &H) {
-    let all = [hosts.host().await, hosts.host().await, hosts.host().await];
+    let all = [open(hosts).await, open(hosts).await, open(hosts).await];
     for key in kinds() {
         is(&all.each_ref(), &key, None).await;
         let mut version = create(&all[0], &key, b"0").await;
@@ -271,7 +365,7 @@ async fn a_read_after_a_write_that_returned_sees_it_on_all_hosts<H: Hosts>(hosts
 }
 
 async fn bytes_come_back_as_they_were<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let every: Vec<u8> = (0..=255).collect();
     let samples: [&[u8]; 4] = [&every, b"", b"\n\0\r\n", "\u{e9}".as_bytes()];
     // The queue is never empty.
@@ -285,7 +379,7 @@ async fn bytes_come_back_as_they_were<H: Hosts>(hosts: &H) {
     // An order of a hundred names, several times over.
     let large = [every.repeat(1 << 12), every.repeat(1 << 13)];
     for (number, sample) in (1..).zip(samples.into_iter().chain([&*large[0]])) {
-        let key = Key::Order(named("new"), 1, number);
+        let key = Key::Certificate(named(&format!("new-{number}")));
         let version = create(&one, &key, sample).await;
         assert!(bytes(&other, &key).await.as_deref() == Some(sample), "{key:?}");
         if number == 1 {
@@ -296,7 +390,7 @@ async fn bytes_come_back_as_they_were<H: Hosts>(hosts: &H) {
 }
 
 async fn the_version_of_a_write_is_that_of_the_next_read<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         let mut version = create(&one, &key, b"0").await;
         for text in [b"1", b"2"] {
@@ -310,7 +404,7 @@ async fn the_version_of_a_write_is_that_of_the_next_read<H: Hosts>(hosts: &H) {
 }
 
 async fn other_bytes_have_another_version<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         let mut version = create(&one, &key, b"0").await;
         let mut seen = vec![version.clone()];
@@ -326,7 +420,7 @@ async fn other_bytes_have_another_version<H: Hosts>(hosts: &H) {
 }
 
 async fn what_is_not_there_can_be_deleted<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         delete(&one, &key).await;
         create(&one, &key, b"first").await;
@@ -338,7 +432,7 @@ async fn what_is_not_there_can_be_deleted<H: Hosts>(hosts: &H) {
 }
 
 async fn a_deleted_document_can_be_created_again<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         create(&one, &key, b"first").await;
         delete(&one, &key).await;
@@ -356,35 +450,25 @@ async fn a_deleted_document_can_be_created_again<H: Hosts>(hosts: &H) {
 }
 
 async fn with_the_record_of_a_certificate_goes_all_that_is_stored_of_it<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let names = [web(), named("web-1")];
-    let of = |name: &NamespacedName| {
-        let (request, order) = (Key::Request(name.clone(), 1), Key::Order(name.clone(), 1, 1));
-        [Key::Certificate(name.clone()), request, order, Key::NextKey(name.clone())]
-    };
     let event = lines("web", 0..1);
     for name in &names {
-        for key in of(name) {
-            create(&one, &key, b"begun").await;
-        }
+        create(&one, &Key::Certificate(name.clone()), b"begun").await;
         append(&one, &Log::Events(name.clone()), &event).await;
     }
     let account = Key::Account("ab".to_owned());
     create(&one, &account, b"begun").await;
     delete(&other, &Key::Certificate(web())).await;
     let all = [&one, &other];
-    for key in of(&web()) {
-        is(&all, &key, None).await;
-    }
-    for key in of(&names[1]).iter().chain([&account]) {
+    is(&all, &Key::Certificate(web()), None).await;
+    for key in [&Key::Certificate(names[1].clone()), &account] {
         is(&all, key, Some(b"begun")).await;
     }
     for host in all {
         let certificates = listed(host, &Collection::Certificates).await;
         assert_eq!(certificates, [Key::Certificate(names[1].clone())]);
-        for collection in [Collection::Requests(web()), Collection::Orders(web())] {
-            assert_eq!(listed(host, &collection).await, []);
-        }
+        assert_eq!(host.0.get(&Part::Record.of(&web())).await.unwrap(), None);
         assert_eq!(host.read_log(&Log::Events(web())).await.unwrap(), [""; 0]);
         assert_eq!(whole_lines(host, &Log::Events(names[1].clone()), &event).await, event);
     }
@@ -392,15 +476,54 @@ async fn with_the_record_of_a_certificate_goes_all_that_is_stored_of_it<H: Hosts
     is(&all, &Key::Certificate(web()), Some(b"again")).await;
 }
 
+async fn a_part_of_a_certificate_is_read_and_set_aside_by_itself<H: Hosts>(hosts: &H) {
+    let (one, other) = (open(hosts).await, open(hosts).await);
+    let key = Key::Certificate(web());
+    let parts = |order: &'static str| -> [(Part, &'static [u8]); 4] {
+        [
+            (Part::Record, b"record\n"),
+            (Part::Request(10), b""),
+            (Part::Order(10, 1), order.as_bytes()),
+            (Part::NextKey, b"key\n"),
+        ]
+    };
+    let (begun, damaged) = (frame(&parts("begun")), frame(&parts("damaged")));
+    let first = work(&one, &key, async || one.0.create(&key, &begun).await.unwrap()).await;
+    work(&other, &key, async || other.0.put_if(&key, &damaged, &first).await.unwrap()).await;
+    let order = Part::Order(10, 1).of(&web());
+    for host in [&one.0, &other.0] {
+        for (part, bytes) in parts("damaged") {
+            let found = host.get(&part.of(&web())).await.unwrap().unwrap();
+            assert_eq!((&**found.bytes, found.revision), (bytes, Version::of(bytes)), "{part:?}");
+        }
+        assert_eq!(host.get(&Part::Request(9).of(&web())).await.unwrap(), None);
+    }
+    let seen = [Version::of(b"begun"), Version::of(b"damaged")];
+    work(&one, &key, async || is_conflict(&one.0.quarantine(&order, &seen[0]).await)).await;
+    work(&one, &key, async || one.0.quarantine(&order, &seen[1]).await.unwrap()).await;
+    work(&one, &key, async || is_conflict(&one.0.quarantine(&order, &seen[1]).await)).await;
+    assert_eq!(hosts.aside(&order).await, [b"damaged"]);
+    let mut left = parts("").to_vec();
+    left.remove(2);
+    for host in [&one, &other] {
+        let found = host.parts(&web()).await;
+        assert!(found.iter().map(|(part, bytes)| (*part, &bytes[..])).eq(left.iter().copied()));
+        assert_eq!(host.0.get(&order).await.unwrap(), None);
+    }
+    // Nor is what was read before it replaced.
+    let put = async || is_conflict(&other.0.put_if(&key, &begun, &first).await);
+    work(&other, &key, put).await;
+}
+
 async fn a_quarantined_document_is_gone_and_its_bytes_are_not_lost<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     // The queue is of no use to another run.
     for key in kinds().into_iter().filter(|key| *key != Key::Scheduler) {
         let first = create(&one, &key, b"fir\xffst").await;
         let name = work(&other, &key, async || other.quarantine(&key, &first).await.unwrap()).await;
         assert!(!name.is_empty() && name != other.place(&key), "{name}");
         is(&[&one, &other], &key, None).await;
-        assert_eq!(hosts.aside(&key).await, [b"fir\xffst"], "{key:?}");
+        assert_eq!(aside(hosts, &key).await, [b"fir\xffst"], "{key:?}");
         // What was written in the same work, too; and nothing that is there is overwritten.
         work(&one, &key, async || {
             let begun = one.create(&key, b"begun").await.unwrap();
@@ -410,12 +533,12 @@ async fn a_quarantined_document_is_gone_and_its_bytes_are_not_lost<H: Hosts>(hos
         })
         .await;
         is(&[&one, &other], &key, Some(b"third")).await;
-        assert_eq!(hosts.aside(&key).await, [&b"fir\xffst"[..], b"second"], "{key:?}");
+        assert_eq!(aside(hosts, &key).await, [&b"fir\xffst"[..], b"second"], "{key:?}");
     }
 }
 
 async fn quarantine_refuses_what_changed_since<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds().into_iter().filter(|key| *key != Key::Scheduler) {
         let first = create(&one, &key, b"first").await;
         let second = put(&other, &key, b"second", &first).await;
@@ -431,7 +554,7 @@ async fn quarantine_refuses_what_changed_since<H: Hosts>(hosts: &H) {
         is(&[&one, &other], &key, Some(b"third")).await;
         delete(&one, &key).await;
         work(&one, &key, async || is_conflict(&one.quarantine(&key, &second).await)).await;
-        assert!(hosts.aside(&key).await.is_empty(), "{key:?}");
+        assert!(aside(hosts, &key).await.is_empty(), "{key:?}");
     }
 }
 
@@ -459,14 +582,9 @@ async fn listed_after<D: Documents>(host: &D, of: &Collection, after: Option<Key
 fn collections() -> Vec<(Collection, Vec<Key>)> {
     let names = [("a", "web"), ("a", "web-1"), ("a", "web.tls"), ("a-b", "web"), ("a.b", "web")];
     let names = names.map(|(namespace, name)| NamespacedName::new(namespace, name));
-    let requests = [1, 2, 9, 10, 11, 100].map(|revision| Key::Request(web(), revision));
-    let orders = [(1, 1), (1, 2), (1, 10), (2, 1), (10, 1)];
-    let orders = orders.map(|(revision, number)| Key::Order(web(), revision, number));
     let accounts = ["Z9", "ab", "ab1", "b-", "b0"].map(|digest| Key::Account(digest.to_owned()));
     let all = vec![
         (Collection::Certificates, names.map(Key::Certificate).to_vec()),
-        (Collection::Requests(web()), requests.to_vec()),
-        (Collection::Orders(web()), orders.to_vec()),
         (Collection::Accounts, accounts.to_vec()),
     ];
     for (_, keys) in &all {
@@ -476,7 +594,7 @@ fn collections() -> Vec<(Collection, Vec<Key>)> {
 }
 
 async fn a_list_has_each_key_once_in_order<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for (collection, keys) in collections() {
         assert_eq!(listed(&one, &collection).await, []);
         // Neither forwards nor backwards.
@@ -494,14 +612,12 @@ async fn a_list_has_each_key_once_in_order<H: Hosts>(hosts: &H) {
 }
 
 async fn a_list_has_its_collection_alone<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for key in kinds() {
         create(&one, &key, b"web").await;
     }
     let more = [
-        Key::Request(named("web-1"), 2),
-        Key::Order(named("web-1"), 2, 2),
-        Key::Request(NamespacedName::new("other", "web"), 3),
+        Key::Certificate(NamespacedName::new("other", "web")),
         Key::Account("cd".to_owned()),
         Key::AccountKey("ef".to_owned()),
     ];
@@ -509,24 +625,16 @@ async fn a_list_has_its_collection_alone<H: Hosts>(hosts: &H) {
         create(&one, key, b"more").await;
     }
     let cases = [
-        (Collection::Requests(web()), vec![Key::Request(web(), 1)]),
-        (Collection::Requests(named("web-1")), vec![more[0].clone()]),
-        (Collection::Orders(web()), vec![Key::Order(web(), 1, 1)]),
-        (Collection::Orders(named("none")), vec![]),
-        (Collection::Accounts, vec![Key::Account("ab".to_owned()), more[3].clone()]),
+        (Collection::Accounts, vec![Key::Account("ab".to_owned()), more[1].clone()]),
+        (Collection::Certificates, vec![Key::Certificate(web()), more[0].clone()]),
     ];
     for (collection, keys) in cases {
         assert_eq!(listed(&other, &collection).await, keys, "{collection:?}");
     }
-    // A certificate that has other documents may be among them.
-    let certificates = listed(&other, &Collection::Certificates).await;
-    assert!(certificates.contains(&Key::Certificate(web())));
-    let names = [web(), named("web-1"), NamespacedName::new("other", "web")].map(Key::Certificate);
-    assert!(certificates.iter().all(|key| names.contains(key)), "{certificates:?}");
 }
 
 async fn a_list_has_what_was_created_before_it<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for (collection, keys) in collections() {
         let mut all = BTreeSet::new();
         for key in keys.iter().rev() {
@@ -547,7 +655,7 @@ async fn a_list_has_what_was_created_before_it<H: Hosts>(hosts: &H) {
 }
 
 async fn a_list_continues_after_a_key_that_is_gone<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for (collection, keys) in collections() {
         for key in &keys[1..] {
             create(&one, key, format!("{key:?}").as_bytes()).await;
@@ -590,7 +698,7 @@ async fn append<D: Documents>(host: &D, log: &Log, lines: &[String]) {
 }
 
 async fn a_log_has_its_lines_in_the_order_of_the_appends<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let all = lines("web", 0..12);
     for log in [Log::Events(web()), Log::Issuances] {
         assert_eq!(one.read_log(&log).await.unwrap(), [""; 0]);
@@ -607,7 +715,7 @@ async fn a_log_has_its_lines_in_the_order_of_the_appends<H: Hosts>(hosts: &H) {
 }
 
 async fn each_log_has_its_own_lines<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let logs = [Log::Events(web()), Log::Events(named("web-1")), Log::Issuances];
     for (number, log) in logs.iter().enumerate() {
         append(&one, log, &lines(&number.to_string(), 0..2)).await;
@@ -619,7 +727,7 @@ async fn each_log_has_its_own_lines<H: Hosts>(hosts: &H) {
 }
 
 async fn lines_that_hosts_append_at_once_are_all_in_the_log<H: Hosts>(hosts: &H) {
-    let all = [hosts.host().await, hosts.host().await, hosts.host().await];
+    let all = [open(hosts).await, open(hosts).await, open(hosts).await];
     let of = |host: usize| lines(&host.to_string(), 0..12);
     let appends = all.iter().enumerate().map(|(number, host)| async move {
         for batch in of(number).chunks(3) {
@@ -651,7 +759,7 @@ fn locks() -> Vec<Lock> {
 }
 
 async fn a_lease_excludes_all_others<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         let lease = held(&one, &lock).await;
         for host in [&one, &other] {
@@ -665,7 +773,7 @@ async fn a_lease_excludes_all_others<H: Hosts>(hosts: &H) {
 }
 
 async fn a_lease_leaves_other_locks_free<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let mut all = Vec::new();
     for (lock, host) in locks().iter().zip([&one, &other].into_iter().cycle()) {
         all.push(host.lease(lock, SHORT).await.unwrap());
@@ -674,7 +782,7 @@ async fn a_lease_leaves_other_locks_free<H: Hosts>(hosts: &H) {
 }
 
 async fn a_lease_is_waited_for<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         let lease = held(&one, &lock).await;
         let runs_out = lease.left() != SignedDuration::MAX;
@@ -700,7 +808,7 @@ async fn a_lease_is_waited_for<H: Hosts>(hosts: &H) {
 }
 
 async fn a_lease_ends_when_it_is_dropped<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         for host in [&one, &other, &other, &one] {
             drop(host.lease(&lock, SHORT).await.unwrap());
@@ -709,7 +817,7 @@ async fn a_lease_ends_when_it_is_dropped<H: Hosts>(hosts: &H) {
 }
 
 async fn each_holder_has_a_greater_epoch<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     // An order's has no number: nothing is written that is the order's alone.
     for lock in locks().into_iter().filter(|lock| !matches!(lock, Lock::Order(_))) {
         let mut last = None;
@@ -724,7 +832,7 @@ async fn each_holder_has_a_greater_epoch<H: Hosts>(hosts: &H) {
 }
 
 async fn a_lease_is_held_while_it_has_time_left<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         let lease = held(&one, &lock).await;
         assert!(lease.left().is_positive());
@@ -744,7 +852,7 @@ async fn a_lease_is_held_while_it_has_time_left<H: Hosts>(hosts: &H) {
 }
 
 async fn a_renewed_lease_is_held_longer<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         let mut lease = held(&one, &lock).await;
         let lasting = lease.left();
@@ -760,7 +868,7 @@ async fn a_renewed_lease_is_held_longer<H: Hosts>(hosts: &H) {
 }
 
 async fn a_lease_that_ran_out_is_another_holders<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     for lock in locks() {
         let mut lease = held(&one, &lock).await;
         if lease.left() == SignedDuration::MAX {
@@ -781,11 +889,11 @@ async fn a_lease_that_ran_out_is_another_holders<H: Hosts>(hosts: &H) {
 
 async fn the_work_under_a_lease_is_done_by_one_at_a_time<H: Hosts>(hosts: &H) {
     let key = Key::Certificate(web());
-    let first = hosts.host().await;
+    let first = open(hosts).await;
     create(&first, &key, b"0").await;
     let working = &Cell::new(0);
     let workers = (0..6).map(|_| async {
-        let host = hosts.host().await;
+        let host = open(hosts).await;
         work(&host, &key, async || {
             working.set(working.get() + 1);
             assert_eq!(working.get(), 1);
@@ -821,7 +929,7 @@ async fn one_is_first<D: Documents>(host: &D, key: &Key, found: Vec<Result<Versi
 /// Where a lease runs out, all who ever had it may still write, at once. Where it lasts as long as its
 /// process, its holder writes.
 async fn of_many_writers_of_a_version_one_is_first<H: Hosts>(hosts: &H) {
-    let all = join_all((0..8).map(|_| hosts.host())).await;
+    let all = join_all((0..8).map(|_| open(hosts))).await;
     for key in [Key::Certificate(web()), Key::Account("ab".to_owned()), Key::BannedKeys] {
         let version = create(&all[0], &key, b"begun").await;
         let lease = held(&all[0], &lock_of(&key).unwrap()).await;
@@ -838,7 +946,7 @@ async fn of_many_writers_of_a_version_one_is_first<H: Hosts>(hosts: &H) {
 }
 
 async fn of_many_creators_one_is_first<H: Hosts>(hosts: &H) {
-    let all = join_all((0..8).map(|_| hosts.host())).await;
+    let all = join_all((0..8).map(|_| open(hosts))).await;
     for key in ["ab", "cd"].map(|fingerprint| Key::Revoked(fingerprint.to_owned())) {
         let texts = (0..32).map(|number: usize| number.to_string());
         let writes = texts.zip(all.iter().cycle()).map(|(text, host)| {
@@ -851,36 +959,26 @@ async fn of_many_creators_one_is_first<H: Hosts>(hosts: &H) {
 }
 
 async fn sync_and_settle_change_nothing_for_readers<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
-    let record = Key::Certificate(web());
-    let keys =
-        [record.clone(), Key::Request(web(), 1), Key::Order(web(), 1, 1), Key::NextKey(web())];
+    let (one, other) = (open(hosts).await, open(hosts).await);
+    let key = Key::Certificate(web());
     let lease = held(&one, &Lock::Certificate(web())).await;
-    let mut all = Vec::new();
-    for key in &keys {
-        let begun = one.create(key, b"begun").await.unwrap();
-        all.push((key, one.put_if(key, b"written", &begun).await.unwrap()));
-    }
-    one.delete(&keys[3]).await.unwrap();
-    all.pop();
+    let begun: [(Part, &[u8]); 3] =
+        [(Part::Record, b"begun"), (Part::Order(1, 1), b"begun"), (Part::NextKey, b"key")];
+    let written: [(Part, &[u8]); 3] =
+        [(Part::Record, b"written"), (Part::Request(1), b"new"), (Part::Order(1, 1), b"written")];
+    let version = one.0.create(&key, &frame(&begun)).await.unwrap();
+    let version = one.0.put_if(&key, &frame(&written), &version).await.unwrap();
     let stays = async || {
-        for (key, version) in &all {
-            for host in [&one, &other] {
-                let found = read(host, key).await.unwrap();
-                assert_eq!(
-                    (&**found.bytes, &found.revision),
-                    (&b"written"[..], version),
-                    "{key:?}"
-                );
-            }
+        for host in [&one, &other] {
+            assert_eq!(host.0.get(&key).await.unwrap().unwrap().revision, version);
+            let found = host.parts(&web()).await;
+            assert!(found.iter().map(|(part, bytes)| (*part, &bytes[..])).eq(written));
         }
-        is(&[&one, &other], &keys[3], None).await;
-        assert_eq!(listed(&other, &Collection::Orders(web())).await, [keys[2].clone()]);
     };
     stays().await;
-    one.sync(&record).await.unwrap();
+    one.sync(&key).await.unwrap();
     stays().await;
-    one.settle(&record, &[keys[2].clone()]).await.unwrap();
+    one.settle(&key, &[Part::Order(1, 1).of(&web())]).await.unwrap();
     stays().await;
     // Where there is nothing to do, too.
     for key in kinds() {
@@ -890,14 +988,12 @@ async fn sync_and_settle_change_nothing_for_readers<H: Hosts>(hosts: &H) {
     stays().await;
     drop(lease);
     stays().await;
-    // The versions are those from before.
-    for (key, version) in &all {
-        put(&other, key, b"after", version).await;
-    }
+    // The version is that from before.
+    put(&other, &key, b"after", &version).await;
 }
 
 async fn each_document_has_a_place_of_its_own<H: Hosts>(hosts: &H) {
-    let (one, other) = (hosts.host().await, hosts.host().await);
+    let (one, other) = (open(hosts).await, open(hosts).await);
     let keys: Vec<Key> =
         collections().into_iter().flat_map(|(_, keys)| keys).chain(kinds()).collect();
     let places: BTreeSet<String> = keys.iter().map(|key| one.place(key)).collect();

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use certctl::resource::{NamespacedName, is_dns_subdomain};
 use certctl::store::{
-    Collection, Documents, Key, Lease, Lock, Log, Page, StoreError, Stored, Version,
+    Collection, Documents, Frame, Key, Lease, Lock, Log, Page, Part, StoreError, Stored, Version,
 };
 use futures_util::FutureExt as _;
 use jiff::SignedDuration;
@@ -171,10 +171,56 @@ impl Postgres {
 /// A parameter of a statement with its type: a statement is sent at once, and not prepared before.
 type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
+impl Postgres {
+    /// Writes the document without the part, and that under another name.
+    async fn set_part_aside(
+        &self,
+        name: &NamespacedName,
+        part: Part,
+        seen: &Version,
+    ) -> Result<String, StoreError> {
+        let (whole, key) = (Key::Certificate(name.clone()), part.of(name));
+        let conflict = || StoreError::Conflict { path: self.place(&key) };
+        let stored = self.get(&whole).await?.ok_or_else(conflict)?;
+        let mut frame = Frame::read(&stored.bytes, &self.place(&whole))?;
+        let taken = frame.parts.remove(&part).filter(|taken| Version::of(taken) == *seen);
+        let taken = taken.ok_or_else(conflict)?;
+        let change = if frame.parts.is_empty() {
+            "DELETE FROM documents WHERE key = $1 AND version = $2 AND $3::bytea IS NOT NULL"
+        } else {
+            "UPDATE documents SET version = nextval('versions'), bytes = $3 \
+             WHERE key = $1 AND version = $2"
+        };
+        let sql = format!(
+            "WITH changed AS ({change} RETURNING 1), \
+                  next AS (SELECT nextval('versions') AS version FROM changed) \
+             INSERT INTO documents (key, version, bytes) \
+             SELECT $4 || ' ' || version, version, $5 FROM next RETURNING key"
+        );
+        let (text, aside) = (key_text(&whole)?, format!("{ASIDE}{}", key_text(&key)?));
+        let (rest, seen) = (frame.bytes().to_vec(), number(&stored.revision));
+        let taken = taken.to_vec();
+        let with: [Value<'_>; 5] = [
+            (&text, Type::TEXT),
+            (&seen, Type::INT8),
+            (&rest, Type::BYTEA),
+            (&aside, Type::TEXT),
+            (&taken, Type::BYTEA),
+        ];
+        let rows = self.write(&text, &sql, &with).await?;
+        Ok(self.at(rows.first().ok_or_else(conflict)?.get(0)))
+    }
+}
+
 impl Documents for Postgres {
     type Lease = Held;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        if let Key::Part(name, part) = key {
+            let whole = Box::pin(self.get(&Key::Certificate(name.clone()))).await?;
+            let found = whole.map(|whole| Frame::part(&whole, *part, &self.place(key)));
+            return Ok(found.transpose()?.flatten());
+        }
         let key = key_text(key)?;
         let sql = "SELECT version, bytes FROM documents WHERE key = $1";
         let rows = self.read(&key, sql, &[(&key, Type::TEXT)]).await?;
@@ -214,9 +260,8 @@ impl Documents for Postgres {
             return self.write(&text, sql, &[(&text, Type::TEXT)]).await.map(drop);
         };
         let (of, log) = (name_text(name)?, log_text(&Log::Events(name.clone()))?);
-        let all = ["certificate", "request", "order", "next-key"]
-            .map(|kind| [format!("{kind} {of}"), format!("{ASIDE}{kind} {of}")])
-            .concat();
+        let parts = [format!("{ASIDE}certificate {of}"), format!("{ASIDE}part {of}")];
+        let all = [&parts[..], std::slice::from_ref(&text)].concat();
         let sql = "WITH past AS (DELETE FROM logs WHERE log = $2) \
                    DELETE FROM documents USING unnest($1) AS its (part) \
                    WHERE key = part OR (key > part || ' ' AND key < part || '!')";
@@ -226,6 +271,9 @@ impl Documents for Postgres {
 
     /// Its version makes the new name unique.
     async fn quarantine(&self, key: &Key, seen: &Version) -> Result<String, StoreError> {
+        if let Key::Part(name, part) = key {
+            return self.set_part_aside(name, *part, seen).await;
+        }
         let (key, seen) = (key_text(key)?, number(seen));
         let sql = "UPDATE documents SET key = $3 || key || ' ' || version \
                    WHERE key = $1 AND version = $2 RETURNING key";
@@ -236,7 +284,7 @@ impl Documents for Postgres {
     }
 
     async fn list(&self, of: &Collection, after: Option<&Key>) -> Result<Page, StoreError> {
-        let begin = collection_text(of)?;
+        let begin = collection_text(of).to_owned();
         // What follows a key's parts is a space; nothing lies between that and this.
         let end = format!("{}!", begin.trim_end());
         let begin =
@@ -603,11 +651,9 @@ fn message(error: &tokio_postgres::Error) -> String {
 fn key_text(key: &Key) -> Result<String, StoreError> {
     Ok(match key {
         Key::Certificate(name) => format!("certificate {}", name_text(name)?),
-        Key::Request(name, revision) => format!("request {} {revision:010}", name_text(name)?),
-        Key::Order(name, revision, number) => {
-            format!("order {} {revision:010} {number:010}", name_text(name)?)
+        Key::Part(name, part) => {
+            format!("part {} {}", name_text(name)?, serde_json::to_string(part).unwrap())
         }
-        Key::NextKey(name) => format!("next-key {}", name_text(name)?),
         Key::Account(digest) => format!("account {}", digest_text(digest)?),
         Key::AccountKey(digest) => format!("account-key {}", digest_text(digest)?),
         Key::AccountLimits(digest) => format!("account-limits {}", digest_text(digest)?),
@@ -623,23 +669,17 @@ fn parse_key(text: &str) -> Option<Key> {
     let name = |namespace: &str, name: &str| NamespacedName::new(namespace, name);
     Some(match *parts {
         ["certificate", of, it] => Key::Certificate(name(of, it)),
-        ["request", of, it, revision] => Key::Request(name(of, it), revision.parse().ok()?),
-        ["order", of, it, revision, number] => {
-            Key::Order(name(of, it), revision.parse().ok()?, number.parse().ok()?)
-        }
         ["account", digest] => Key::Account(digest.to_owned()),
         _ => return None,
     })
 }
 
 /// How the keys begin.
-fn collection_text(of: &Collection) -> Result<String, StoreError> {
-    Ok(match of {
-        Collection::Certificates => "certificate ".to_owned(),
-        Collection::Requests(name) => format!("request {} ", name_text(name)?),
-        Collection::Orders(name) => format!("order {} ", name_text(name)?),
-        Collection::Accounts => "account ".to_owned(),
-    })
+fn collection_text(of: &Collection) -> &'static str {
+    match of {
+        Collection::Certificates => "certificate ",
+        Collection::Accounts => "account ",
+    }
 }
 
 fn log_text(log: &Log) -> Result<String, StoreError> {

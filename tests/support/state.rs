@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use certctl::engine::ports::{Collection, Documents as _, Key};
+use certctl::engine::ports::{Documents as _, Key, Part};
 use certctl::pki::{self, Chain};
 use certctl::resource::{
     CertificateRecord, Condition, ConditionType, LeafFacts, NamespacedName, Order, Reason,
 };
-use certctl::store::{OpenMode, StateDirectory};
+use certctl::store::{Frame, OpenMode, StateDirectory};
 use futures_util::FutureExt as _;
 use serde::de::DeserializeOwned;
 
@@ -58,7 +58,7 @@ impl State {
 
     /// The record of a certificate of namespace `default`.
     pub(crate) fn record(&self, name: &str) -> CertificateRecord {
-        match self.in_flight(&Key::Certificate(NamespacedName::new("default", name))) {
+        match self.in_flight(&Part::Record.of(&NamespacedName::new("default", name))) {
             Some(record) => record,
             None => self.read(&format!("certificates/default/{name}/status.json")),
         }
@@ -90,12 +90,15 @@ impl State {
         }
         let of = NamespacedName::new("default", name);
         let state = StateDirectory::open(&self.root, OpenMode::ReadOnly).unwrap();
-        state.list(&Collection::Orders(of), None).now_or_never().unwrap().unwrap().keys
+        let stored = state.get(&Key::Certificate(of.clone())).now_or_never().unwrap().unwrap();
+        let parts = stored.map(|stored| Frame::read(&stored.bytes, "here").unwrap().parts);
+        let parts = parts.unwrap_or_default().into_keys();
+        parts.filter(|part| matches!(part, Part::Order(..))).map(|part| part.of(&of)).collect()
     }
 
     /// A document of such a certificate.
     fn in_flight<T: DeserializeOwned>(&self, key: &Key) -> Option<T> {
-        let (Key::Certificate(of) | Key::Order(of, ..)) = key else { return None };
+        let Key::Part(of, _) = key else { return None };
         if !self.path(&format!("certificates/default/{}/in-flight", of.name)).exists() {
             return None;
         }

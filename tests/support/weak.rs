@@ -17,8 +17,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use certctl::engine::ports::{
-    self, Clock as _, Collection, Documents, Key, Lock, Log, Page, StoreError, Stored, Version,
+    self, Clock as _, Collection, Documents, Key, Lock, Log, Page, Part, StoreError, Stored,
+    Version,
 };
+use certctl::resource::NamespacedName;
+use certctl::store::Frame;
 use jiff::SignedDuration;
 use zeroize::Zeroizing;
 
@@ -145,10 +148,37 @@ impl Memory {
         self.weakness.mutant == Some(mutant)
     }
 
+    /// A document, or a part of one.
+    fn found(&self, key: &Key) -> Option<Stored> {
+        let stored = |key: &Key| {
+            let found = self.documents.get(key)?;
+            let bytes = Zeroizing::new(found.bytes.clone());
+            Some(Stored { bytes, revision: found.version.clone() })
+        };
+        let Key::Part(name, part) = key else { return stored(key) };
+        let whole = stored(&Key::Certificate(name.clone()))?;
+        Frame::part(&whole, *part, "in memory").unwrap()
+    }
+
+    /// Takes a part out of its document, which goes with its last one.
+    fn take_part(&mut self, name: &NamespacedName, part: Part) -> Option<Vec<u8>> {
+        let key = Key::Certificate(name.clone());
+        let mut frame = Frame::read(&self.documents.get(&key)?.bytes, "in memory").unwrap();
+        let taken = frame.parts.remove(&part)?;
+        self.documents.remove(&key);
+        if !frame.parts.is_empty() && !self.is(Mutant::SetAsideTakesAll) {
+            self.writes += 1;
+            let bytes = frame.bytes().to_vec();
+            let document = Document { number: self.writes, version: Version::of(&bytes), bytes };
+            self.documents.insert(key, document);
+        }
+        Some(taken.to_vec())
+    }
+
     /// Whether the change is of another version than is there.
     fn refuses(&self, key: &Key, change: &Change) -> bool {
-        let found = self.documents.get(key);
-        let is_seen = |seen: &Version| found.is_some_and(|found| found.version == *seen);
+        let found = self.found(key);
+        let is_seen = |seen: &Version| found.as_ref().is_some_and(|found| found.revision == *seen);
         match change {
             Change::Create(_) if self.is(Mutant::CreateOverwrites) => false,
             Change::Create(_) => {
@@ -185,13 +215,17 @@ impl Memory {
                 self.deleted.insert(key.clone());
             }
             Change::SetAside(_) => {
-                let found = self.documents.remove(key);
+                let found = if let Key::Part(name, part) = key {
+                    self.take_part(name, *part)
+                } else {
+                    self.documents.remove(key).map(|found| found.bytes)
+                };
                 let forgets = self.is(Mutant::SetAsideOverwrites);
                 let aside = self.aside.entry(key.clone()).or_default();
                 if forgets {
                     aside.clear();
                 }
-                aside.extend(found.map(|found| found.bytes));
+                aside.extend(found);
             }
         }
         let done = Done::Changed(key.clone(), change.clone());
@@ -239,29 +273,15 @@ impl Memory {
 
     /// The keys of a collection after this one, in order.
     fn keys(&self, of: &Collection, after: Option<&Key>) -> Vec<Key> {
-        let is_of = |key: &&Key| match (of, key) {
-            (Collection::Certificates, Key::Certificate(_))
-            | (Collection::Accounts, Key::Account(_)) => true,
-            (Collection::Requests(of), Key::Request(name, _))
-            | (Collection::Orders(of), Key::Order(name, ..)) => {
-                name == of || self.is(Mutant::ListOfAll)
-            }
-            (
-                Collection::Certificates
-                | Collection::Accounts
-                | Collection::Requests(_)
-                | Collection::Orders(_),
-                Key::Certificate(_)
-                | Key::Request(..)
-                | Key::Order(..)
-                | Key::NextKey(_)
-                | Key::Account(_)
-                | Key::AccountKey(_)
-                | Key::AccountLimits(_)
-                | Key::BannedKeys
-                | Key::Revoked(_)
-                | Key::Scheduler,
-            ) => false,
+        let is_of = |key: &&Key| match key {
+            Key::Certificate(_) => *of == Collection::Certificates || self.is(Mutant::ListOfAll),
+            Key::Account(_) => *of == Collection::Accounts || self.is(Mutant::ListOfAll),
+            Key::Part(..)
+            | Key::AccountKey(_)
+            | Key::AccountLimits(_)
+            | Key::BannedKeys
+            | Key::Revoked(_)
+            | Key::Scheduler => false,
         };
         let mut keys: Vec<Key> = self.documents.keys().filter(is_of).cloned().collect();
         if self.is(Mutant::ListIsOld) {
@@ -269,7 +289,7 @@ impl Memory {
             keys.retain(|key| self.documents[key].number < self.writes);
         }
         if self.is(Mutant::ListByText) {
-            keys.sort_by_key(|key| format!("{key:?}"));
+            keys.sort_by_key(|key| format!("{key:?}").to_lowercase());
         }
         let Some(after) = after else { return keys };
         if self.is(Mutant::ListByText) || self.is(Mutant::ListByPosition) {
@@ -594,12 +614,7 @@ impl Documents for Host {
     type Lease = Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
-        let found = self.read(|memory| {
-            let found = memory.documents.get(key)?;
-            let bytes = Zeroizing::new(found.bytes.clone());
-            Some(Stored { bytes, revision: found.version.clone() })
-        });
-        let found = found.await;
+        let found = self.read(|memory| memory.found(key)).await;
         if self.remote.is(Mutant::ReadsOnce) {
             return Ok(self.read.borrow_mut().entry(key.clone()).or_insert(found).clone());
         }
@@ -618,25 +633,17 @@ impl Documents for Host {
         Ok(())
     }
 
-    async fn settle(&self, _: &Key, past: &[Key]) -> Result<(), StoreError> {
-        if self.remote.is(Mutant::SettleRemoves) {
-            self.remote.memory().documents.retain(|key, _| !past.contains(key));
+    async fn settle(&self, key: &Key, past: &[Key]) -> Result<(), StoreError> {
+        if self.remote.is(Mutant::SettleRemoves) && !past.is_empty() {
+            self.remote.memory().documents.remove(key);
         }
         Ok(())
     }
 
-    /// One document after the other, and the record last.
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         if let Key::Certificate(name) = key
             && !self.remote.is(Mutant::DeletesRecordAlone)
         {
-            let is_other = |other: &&Key| *other != key && other.certificate() == Some(name);
-            let others = self.read(|memory| -> Vec<Key> {
-                memory.documents.keys().filter(is_other).cloned().collect()
-            });
-            for other in others.await {
-                self.change(&other, Change::Delete).await?;
-            }
             let log = Log::Events(name.clone());
             let forget = |memory: &mut Memory, _| memory.logs.remove(&log);
             self.write(format!("{log:?}"), forget).await?;
@@ -825,6 +832,7 @@ pub(crate) enum Mutant {
     DeletesRecordAlone,
     SetAsideComparesNothing,
     SetAsideOverwrites,
+    SetAsideTakesAll,
     ListSkips,
     ListOfAll,
     ListByText,

@@ -78,8 +78,9 @@ async fn report<P: Ports>(
         | Ending::Interrupted { .. } => engine.options.lock_timeout,
     };
     let lease = engine.ports.store().documents().lease(&lock, wait).await;
-    if lease.is_ok() {
-        session = Session::load(engine.ports.store(), task, intervals, now).await?;
+    if let Ok(lease) = &lease {
+        let store = engine.ports.store();
+        session = Session::load_under(lease, store, task, intervals, now).await?;
     }
     let record = readiness::refreshed(&session.snapshot, now);
     let alert = Alert {

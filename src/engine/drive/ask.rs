@@ -133,14 +133,15 @@ async fn recorded<'e, P: Ports>(
     change: impl FnOnce(&mut Snapshot, Timestamp) -> Record,
 ) -> Result<(Session<'e, P::Store>, Timestamp), StoreError> {
     let name = task.certificate.metadata.key();
-    let _lease = engine
+    let lease = engine
         .ports
         .store()
         .documents()
         .lease(&Lock::Certificate(name), SignedDuration::ZERO)
         .await?;
     let (now, intervals) = (engine.ports.clock().now(), engine.options.intervals);
-    let mut session = Session::load(engine.ports.store(), task, intervals, now).await?;
+    let store = engine.ports.store();
+    let mut session = Session::load_under(&lease, store, task, intervals, now).await?;
     let record = change(&mut session.snapshot, now);
     session.apply(record);
     for event in session.finish().await? {

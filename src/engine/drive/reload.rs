@@ -73,15 +73,15 @@ async fn note<P: Ports>(
     done: Result<(), EffectError>,
 ) -> Result<Option<Undeployed>, StoreError> {
     let name = task.certificate.metadata.key();
-    let _lease = engine
+    let lease = engine
         .ports
         .store()
         .documents()
         .lease(&Lock::Certificate(name), engine.options.lock_timeout)
         .await?;
-    let now = engine.ports.clock().now();
-    let mut session =
-        Session::load(engine.ports.store(), task, engine.options.intervals, now).await?;
+    let (store, now) = (engine.ports.store(), engine.ports.clock().now());
+    let intervals = engine.options.intervals;
+    let mut session = Session::load_under(&lease, store, task, intervals, now).await?;
     let step = DeployStep::Reload;
     let outcome = match done {
         Ok(()) => {

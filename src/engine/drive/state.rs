@@ -116,10 +116,8 @@ impl<'a, P: Ports> Drive<'a, P> {
         }
         self.flush(&[]).await?;
         let (now, intervals) = (self.engine.ports.clock().now(), self.engine.options.intervals);
-        let mut session =
-            Session::load(self.engine.ports.store(), self.task, intervals, now).await?;
+        let mut session = self.session.load_again(self.task, intervals, now).await?;
         session.snapshot.run = std::mem::take(&mut self.session.snapshot.run);
-        session.follow(&self.session);
         self.session = session;
         Ok(())
     }

@@ -133,9 +133,8 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
         let records = Records::new(self.store.documents());
         let record = self.record(&name).await?;
-        let requests = records.requests(&name).await.map_err(|e| error::state(&e))?;
-        let request = requests.into_iter().find(|(of, _)| *of == revision);
-        let request = request.and_then(|(_, stored)| stored.ok()).map(|stored| stored.value);
+        // One that is damaged is as good as none.
+        let request = records.request(&name, revision).await.ok().flatten();
         let live = live_files(self.store, &secret, record.as_ref(), request.as_ref()).await;
         let SeenFiles { files, repair, .. } = live.map_err(|e| error::state(&e))?;
         let remedy = repair.map(|repair| repair.remedy);
@@ -189,7 +188,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         name: &NamespacedName,
     ) -> Result<Option<CertificateRecord>, EffectError> {
         let record = Records::new(self.store.documents()).certificate(name).await;
-        Ok(record.map_err(|e| error::state(&e))?.map(|stored| stored.value))
+        record.map_err(|e| error::state(&e))
     }
 
     async fn banned_keys(&self) -> Result<BannedKeys, EffectError> {

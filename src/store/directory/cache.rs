@@ -24,7 +24,7 @@ use crate::store::folder::{Guard, TEMP_PREFIX, io_error};
 use crate::store::index::{
     Facts, Index, Sum, Witness, Writer, file_name, remove_oldest, set_files,
 };
-use crate::store::key::Key;
+use crate::store::key::{Key, Part};
 use crate::store::{atomic, in_flight, layout, secret};
 
 impl Cache for StateDirectory {
@@ -187,7 +187,7 @@ impl Cache for StateDirectory {
     ) -> Option<Vec<Witness>> {
         let mut seen = self.record_witnesses(certificate)?;
         if let Some(revision) = revision {
-            let request = Key::Request(certificate.clone(), revision);
+            let request = Part::Request(revision).of(certificate);
             seen.push(self.witness(&layout::document(&request).ok()?.relative_path())?);
         }
         let names = layout::secret(of).ok()?;

@@ -15,12 +15,22 @@ impl Documents for StateDirectory {
     type Lease = KernelLock;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
+        match key {
+            Key::Certificate(of) => return self.whole(of),
+            Key::Part(of, part) => return self.part(of, *part),
+            Key::Account(_)
+            | Key::AccountKey(_)
+            | Key::AccountLimits(_)
+            | Key::BannedKeys
+            | Key::Revoked(_)
+            | Key::Scheduler => {}
+        }
         let place = layout::document(key)?;
         let is_shared = matches!(key, Key::Account(_) | Key::BannedKeys);
         if let Some(opened) = self.opened().filter(|_| is_shared) {
             return opened.shared(&place, || self.read(&place));
         }
-        let found = self.document(key)?;
+        let found = self.read(&place)?;
         // After a power loss it may be empty, which is as good as none. Its readers have its lock.
         if is_fleeting(key) && found.as_ref().is_some_and(|found| found.bytes.is_empty()) {
             if self.mode == OpenMode::ReadWrite {
@@ -33,14 +43,14 @@ impl Documents for StateDirectory {
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
         match key.certificate() {
-            Some(of) => self.put_step(of, key, Some(bytes), None),
+            Some(of) => self.put_step(of, bytes, None),
             None => self.create_file(key, bytes),
         }
     }
 
     async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
         match key.certificate() {
-            Some(of) => self.put_step(of, key, Some(bytes), Some(seen)),
+            Some(of) => self.put_step(of, bytes, Some(seen)),
             None => self.replace_file(key, bytes, seen),
         }
     }
@@ -55,15 +65,9 @@ impl Documents for StateDirectory {
 
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         let Some(of) = key.certificate() else { return self.remove_file(key) };
-        if matches!(key, Key::Certificate(_)) {
-            // The record goes last: a repeated removal ends what a killed one left.
-            self.open_steps().get().remove(of);
-            return self.remove_folder(layout::certificate(of)?, Some(layout::STATUS_FILE));
-        }
-        match self.document(key)? {
-            Some(seen) => self.put_step(of, key, None, Some(&seen.revision)).map(drop),
-            None => Ok(()),
-        }
+        // The record goes last: a repeated removal ends what a killed one left.
+        self.open_steps().get().remove(of);
+        self.remove_folder(layout::certificate(of)?, Some(layout::STATUS_FILE))
     }
 
     async fn quarantine(&self, key: &Key, seen: &Version) -> Result<String, StoreError> {
@@ -72,7 +76,7 @@ impl Documents for StateDirectory {
         if self.mode == OpenMode::ReadOnly {
             return Ok(text(&folder.join(&place.file)));
         }
-        if self.document(key)?.is_none_or(|found| found.revision != *seen) {
+        if self.get(key).await?.is_none_or(|found| found.revision != *seen) {
             return Err(self.conflict(&place));
         }
         // Its bytes may be among the steps alone, and without its file all of them would be stale.

@@ -36,7 +36,7 @@ impl<D: Documents> Records<'_, D> {
     pub async fn remember_revoked(&self, revoked: &RevokedCertificate) -> Result<(), StoreError> {
         let key = Key::Revoked(revoked.fingerprint.clone());
         let bytes = self.seal(&key, revoked)?;
-        match self.documents.create(&key, &bytes).await {
+        match self.put(&key, &bytes, None).await {
             Ok(_) | Err(StoreError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -54,9 +54,6 @@ impl<D: Documents> Records<'_, D> {
         expected: Option<&Version>,
     ) -> Result<Version, StoreError> {
         let bytes = self.seal(&Key::Scheduler, queue)?;
-        match expected {
-            Some(expected) => self.documents.put_if(&Key::Scheduler, &bytes, expected).await,
-            None => self.documents.create(&Key::Scheduler, &bytes).await,
-        }
+        self.put(&Key::Scheduler, &bytes, expected).await
     }
 }

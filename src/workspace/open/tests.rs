@@ -14,7 +14,7 @@ use crate::controller::Intervals;
 use crate::engine::ports::LiveFiles;
 use crate::engine::{self, Hooks};
 use crate::resource::{SecretFiles, SecretMetadata, envelope};
-use crate::store::atomic;
+use crate::store::{CertificateDocument, atomic};
 
 /// A config directory, and a state.
 struct Place(TempDir);
@@ -61,11 +61,13 @@ impl Place {
             "status": {"conditions": []}
         }));
         let (state, key) = (self.state(), NamespacedName::new(namespace, name));
-        let records = Records::new(state.documents());
         let record = record.unwrap();
-        let put = records.put_certificate(&key, &record, None);
+        let put = async {
+            let mut stored = CertificateDocument::read(state.documents(), &key).await?;
+            stored.put_record(&record).await?;
+            stored.settle(&[]).await
+        };
         put.now_or_never().unwrap().unwrap();
-        records.settle(&key).now_or_never().unwrap().unwrap();
     }
 
     /// Publishes a pair of a certificate.

@@ -118,7 +118,7 @@ async fn work(host: u32, settings: Settings, history: &Mutex<History>, is_over: 
             let put = store.put_if(&shared(), new.as_bytes(), &revision).await;
             history.lock().unwrap().puts.push((revision, new, End::of(&put)));
         }
-        let created = store.create(&Key::Request(web(), n), b"{}").await;
+        let created = store.create(&Key::Revoked(n.to_string()), b"{}").await;
         history.lock().unwrap().creates.push((n, End::of(&created)));
         let lines = [format!("{n} begins"), format!("{n} ends")];
         let appended = store.append(&Log::Issuances, &lines).await;
@@ -161,7 +161,7 @@ async fn assert_own(store: &Postgres, history: &History) {
         assert!(*end == End::Unknown || begins == (*end == End::Written), "line {n}: {end:?}");
     }
     for (n, end) in &history.creates {
-        let is_there = store.get(&Key::Request(web(), *n)).await.unwrap().is_some();
+        let is_there = store.get(&Key::Revoked(n.to_string())).await.unwrap().is_some();
         assert!(*end == End::Unknown || is_there == (*end == End::Written), "{n}: {end:?}");
     }
 }

@@ -11,7 +11,7 @@ use certctl::engine::ports::{
 };
 use certctl::pki;
 use certctl::resource::{DataLink, Event, FirstProcess, NamespacedName, SecretFiles, SecretLinks};
-use certctl::store::{Claim, LeftAlert, Share};
+use certctl::store::{Claim, Frame, LeftAlert, Share};
 use jiff::{SignedDuration, Timestamp};
 use zeroize::Zeroizing;
 
@@ -127,10 +127,16 @@ impl Documents for Disk {
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         let memory = self.memory.borrow();
-        Ok(memory.documents.get(key).map(|(number, bytes)| Stored {
-            bytes: Zeroizing::new(bytes.clone()),
-            revision: Version(number.to_string()),
-        }))
+        let found = |key: &Key| {
+            let found = memory.documents.get(key);
+            found.map(|(number, bytes)| Stored {
+                bytes: Zeroizing::new(bytes.clone()),
+                revision: Version(number.to_string()),
+            })
+        };
+        let Key::Part(name, part) = key else { return Ok(found(key)) };
+        let Some(whole) = found(&Key::Certificate(name.clone())) else { return Ok(None) };
+        Frame::part(&whole, *part, &self.place(key))
     }
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
@@ -186,22 +192,12 @@ impl Documents for Disk {
     async fn list(&self, of: &Collection, _: Option<&Key>) -> Result<Page, StoreError> {
         let memory = self.memory.borrow();
         let keys = || memory.documents.keys();
-        let between = |first: Key, last: Key| {
-            memory.documents.range(first..=last).map(|(key, _)| key.clone()).collect()
-        };
         let keys = match of {
             Collection::Certificates => {
                 keys().filter(|key| matches!(key, Key::Certificate(_))).cloned().collect()
             }
             Collection::Accounts => {
                 keys().filter(|key| matches!(key, Key::Account(_))).cloned().collect()
-            }
-            Collection::Requests(name) => {
-                between(Key::Request(name.clone(), 0), Key::Request(name.clone(), u32::MAX))
-            }
-            Collection::Orders(name) => {
-                let last = Key::Order(name.clone(), u32::MAX, u32::MAX);
-                between(Key::Order(name.clone(), 0, 0), last)
             }
         };
         Ok(Page { keys, has_more: false })

@@ -11,7 +11,7 @@ use std::task::Poll;
 
 use certctl::acme::Limits;
 use certctl::controller::Intervals;
-use certctl::engine::ports::{Borrowed, Clock as _, Key, LiveFiles as _, Wait, WaitLimit};
+use certctl::engine::ports::{Borrowed, Clock as _, Key, LiveFiles as _, Part, Wait, WaitLimit};
 use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task, dry_run};
 use certctl::manifest::SecretSource;
 use certctl::resource::dns01::Rfc2136;
@@ -21,7 +21,7 @@ use certctl::resource::{
     IssuerRef, KeyAlgorithm, Metadata, NamespacedName, Order, Origin, PrivateKeySpec,
     SecretKeySelector, Settings, Solver, SolverKind,
 };
-use certctl::store::Records;
+use certctl::store::{CertificateDocument, Frame, Records};
 use certctl::workspace::outlook::{Outlook, When};
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
@@ -308,8 +308,14 @@ impl Scene {
     pub(crate) fn record_of(&self, name: &NamespacedName) -> Option<CertificateRecord> {
         let disk = self.disk();
         let records = Records::new(&disk);
-        let kept = self.clock.run(|| false, records.certificate(name)).unwrap().unwrap();
-        kept.map(|kept| kept.value)
+        self.clock.run(|| false, records.certificate(name)).unwrap().unwrap()
+    }
+
+    /// Puts another record into the place of the stored one.
+    pub(crate) fn put_record(&self, record: &CertificateRecord) {
+        let (disk, name) = (self.disk(), self.name());
+        let put = async { CertificateDocument::read(&disk, &name).await?.put_record(record).await };
+        self.clock.run(|| false, put).unwrap().unwrap();
     }
 
     /// All orders on disk, by revision and number.
@@ -321,9 +327,9 @@ impl Scene {
     pub(crate) fn orders_of(&self, name: &str) -> Vec<Order> {
         let disk = self.disk();
         let name = NamespacedName::new("default", name);
-        let records = Records::new(&disk);
-        let all = self.clock.run(|| false, records.all_orders(&name)).unwrap().unwrap();
-        all.into_iter().map(|(_, order)| order.unwrap().value).collect()
+        let all = async { CertificateDocument::read(&disk, &name).await?.orders().await };
+        let all = self.clock.run(|| false, all).unwrap().unwrap();
+        all.into_iter().map(|(_, order)| order.unwrap()).collect()
     }
 
     pub(crate) fn state(&self) -> State {
@@ -336,7 +342,9 @@ impl Scene {
         for (_, files) in memory.secrets.values() {
             assert!(is_pair(files));
         }
-        let keys = memory.documents.keys();
+        let frames = memory.documents.iter().filter(|(key, _)| matches!(key, Key::Certificate(_)));
+        let frames = frames.map(|(_, (_, bytes))| Frame::read(bytes, "in memory").unwrap());
+        let parts: Vec<Part> = frames.flat_map(|frame| frame.parts.into_keys()).collect();
         State {
             live: memory.secrets.values().next().map(|(revision, _)| *revision),
             revision: status.revision,
@@ -345,7 +353,7 @@ impl Scene {
             issuing: condition(ConditionType::Issuing),
             ready: condition(ConditionType::Ready),
             next_key_name: status.next_private_key_secret_name.clone(),
-            next_key: keys.clone().any(|key| matches!(key, Key::NextKey(_))),
+            next_key: parts.contains(&Part::NextKey),
             accounts: self.ca.borrow().accounts.len(),
             account: self.account(),
             owed_revocations: revocations.filter(|revocation| revocation.is_owed()).count(),
@@ -354,8 +362,9 @@ impl Scene {
             presented: self.outside.borrow().len(),
             owed: orders.iter().filter(|order| order.owes_clean_up()).count(),
             certificates: self.certificates(),
-            request: keys
-                .filter_map(|key| if let Key::Request(_, n) = key { Some(*n) } else { None })
+            request: parts
+                .iter()
+                .filter_map(|part| if let Part::Request(n) = part { Some(*n) } else { None })
                 .max(),
         }
     }

@@ -22,7 +22,7 @@ use certctl::resource::{
     NamespacedName, Order, Outlook, Phase, PublicKeyDigest, RevocationAnswer, Verdict,
     annotations_of,
 };
-use certctl::store::Records;
+use certctl::store::{CertificateDocument, Records};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Notify, Semaphore, watch};
 use zeroize::Zeroizing;
@@ -231,8 +231,9 @@ impl World {
 
     async fn newest_order(&self, task: &Task) -> Option<Order> {
         let name = task.certificate.metadata.key();
-        let orders = Records::new(&self.disk).all_orders(&name).await.unwrap();
-        orders.into_iter().max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap().value)
+        let mut stored = CertificateDocument::read(&self.disk, &name).await.unwrap();
+        let orders = stored.orders().await.unwrap().into_iter();
+        orders.max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap())
     }
 
     async fn publish(
@@ -391,11 +392,11 @@ impl World {
         let next_step = self.account(issuer).await.map(|account| account.next_step);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
-                let owed = record.unwrap().value.revocations;
+                let owed = record.unwrap().revocations;
                 assert!(owed.iter().any(|owed| owed.is_owed() && owed.fingerprint == *fingerprint));
             }
             Effect::SwitchBack { set, .. } => {
-                let owed = record.unwrap().value.rollback.unwrap();
+                let owed = record.unwrap().rollback.unwrap();
                 assert!(owed.is_owed() && owed.set == *set);
             }
             Effect::RegisterAccount { .. } => assert_eq!(next_step, Some(AccountStep::Register)),
