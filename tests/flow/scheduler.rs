@@ -226,7 +226,8 @@ fn some_that_share_a_name(count: usize, cap: usize, processes: usize, over_dns: 
         let these = events.filter(|event| event.reason == Reason::Presented);
         these.filter(|event| event.message.ends_with(&format!("({name})"))).count()
     };
-    assert_eq!((presented("own-3.example.test"), presented(shared)), (1, 1));
+    let found = (presented("own-3.example.test"), presented(shared));
+    assert_eq!(found, (1, 1), "{journals:?}");
     assert_eq!(world.sent(RequestKind::Challenge), count + 1, "each name is proven once");
     let writes = if over_dns { count + 1 } else { 0 };
     let actions = webhook.actions();
