@@ -10,6 +10,7 @@ mod documents;
 mod fortnight;
 #[path = "../support/faults/fuse.rs"]
 mod fuse;
+mod hosts;
 mod limits;
 mod month;
 mod overdue;

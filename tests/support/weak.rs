@@ -727,7 +727,14 @@ impl Documents for Host {
             if let Some(epoch) = self.write(format!("{lock:?}"), take).await? {
                 let lasting = self.remote.memory().weakness.lasting;
                 let (remote, lock) = (Rc::clone(&self.remote), lock.clone());
-                return Ok(Lease { remote, host: self.number, lock, epoch, until: sent + lasting });
+                return Ok(Lease {
+                    remote,
+                    host: self.number,
+                    lock,
+                    epoch,
+                    until: sent + lasting,
+                    is_left: false,
+                });
             }
             let left = wait - (self.remote.clock.passed() - begun);
             if !left.is_positive() || self.remote.is(Mutant::NeverWaits) {
@@ -753,6 +760,15 @@ pub(crate) struct Lease {
     epoch: u64,
     /// By the host's clock, counted from when the request was sent.
     until: SignedDuration,
+    /// Nothing gives it back.
+    is_left: bool,
+}
+
+impl Lease {
+    /// The end of a holder that was killed: the lock runs out.
+    pub(crate) fn leave(mut self) {
+        self.is_left = true;
+    }
 }
 
 impl ports::Lease for Lease {
@@ -804,7 +820,7 @@ impl Drop for Lease {
     /// Tried once: where the request is lost, the lock runs out.
     fn drop(&mut self) {
         let mut memory = self.remote.memory();
-        if memory.draw() != Some(Fault::RequestLost) {
+        if !self.is_left && memory.draw() != Some(Fault::RequestLost) {
             let now = self.remote.clock.passed();
             memory.release(now, self.host, &self.lock, self.epoch);
         }

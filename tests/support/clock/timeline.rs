@@ -100,11 +100,14 @@ impl Timeline {
         let mut inner = self.0.borrow_mut();
         let Some(next) = inner.sleepers.values().map(|(at, _)| *at).min() else { return false };
         inner.passed = inner.passed.max(next);
-        for (at, waker) in inner.sleepers.values() {
-            if *at <= next {
+        // Who stands still does not take note: the others go on.
+        inner.sleepers.retain(|_, (at, waker)| {
+            let goes_on = *at > next;
+            if !goes_on {
                 waker.wake_by_ref();
             }
-        }
+            goes_on
+        });
         true
     }
 }

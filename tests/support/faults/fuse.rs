@@ -1,6 +1,7 @@
 //! The moments at which a process can be killed, counted.
 
 use std::cell::{Cell, RefCell};
+use std::task::Poll;
 
 use jiff::SignedDuration;
 
@@ -15,6 +16,9 @@ pub(crate) struct Fuse {
     /// How long the locks are held, where they run out.
     left: Cell<Option<SignedDuration>>,
     renewals: Cell<usize>,
+    /// The moment at which the host stands still, and for how long.
+    pause: Option<(usize, SignedDuration)>,
+    stops: Cell<Option<SignedDuration>>,
 }
 
 impl Fuse {
@@ -37,6 +41,16 @@ impl Fuse {
     /// Never blows, and the locks run out soon after each moment.
     pub(crate) fn renewing() -> Self {
         Self { left: Cell::new(Some(SignedDuration::from_secs(9))), ..Self::default() }
+    }
+
+    /// Never blows; at the moment number `at` the host stands still for so long.
+    pub(crate) fn pausing_at(at: usize, duration: SignedDuration) -> Self {
+        Self { pause: Some((at, duration)), ..Self::default() }
+    }
+
+    /// For how long the host stands still from now on.
+    pub(crate) fn stops(&self) -> Option<SignedDuration> {
+        self.stops.take()
     }
 
     /// How long the locks are held.
@@ -69,7 +83,12 @@ impl Fuse {
         if self.blown.get() {
             std::future::pending::<()>().await;
         }
+        let pause = self.pause.filter(|(at, _)| *at == self.labels.borrow().len());
         self.labels.borrow_mut().push(label);
+        if let Some((_, duration)) = pause {
+            self.stops.set(Some(duration));
+            yield_once().await;
+        }
         if self.left.get().is_some() && self.lost_at.is_none() {
             self.left.set(Some(SignedDuration::from_secs(9)));
         }
@@ -88,4 +107,17 @@ impl Fuse {
     pub(crate) fn labels(&self) -> Vec<String> {
         self.labels.borrow().clone()
     }
+}
+
+/// Goes on when the task is polled again.
+async fn yield_once() {
+    let mut is_first = true;
+    std::future::poll_fn(|context| {
+        if std::mem::take(&mut is_first) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
 }

@@ -141,6 +141,8 @@ pub(crate) struct CaOrder {
     identifiers: Vec<Identifier>,
     authorizations: Vec<usize>,
     csr: Option<Vec<u8>>,
+    /// Once it was fetched; one that is wrong is made anew each time.
+    certificate: Option<String>,
     /// Looked at since it was finalized.
     looked_at: bool,
     expires: Option<Timestamp>,
@@ -286,6 +288,7 @@ impl Ca {
             identifiers: identifiers.to_vec(),
             authorizations,
             csr: None,
+            certificate: None,
             looked_at: false,
             expires: self.lifetime.map(|lifetime| now + lifetime),
             forgotten: false,
@@ -442,11 +445,16 @@ impl Ca {
     }
 
     pub(crate) fn certificate(&mut self, url: &str, now: Timestamp) -> String {
-        let order = &self.orders[self.find(url).unwrap()];
+        let index = self.find(url).unwrap();
+        let order = &mut self.orders[index];
         let csr = order.csr.as_ref().unwrap();
-        let life = self.certificate_life;
-        let is_known = self.suggests.is_some();
-        issuance::issue(&self.issuer, csr, &order.identifiers, now, (life, is_known), self.wrong)
+        let life = (self.certificate_life, self.suggests.is_some());
+        let names = &order.identifiers;
+        let issue = |wrong| issuance::issue(&self.issuer, csr, names, now, life, wrong);
+        if self.wrong.is_some() {
+            return issue(self.wrong);
+        }
+        order.certificate.get_or_insert_with(|| issue(None)).clone()
     }
 
     fn find(&self, url: &str) -> Result<usize, EffectError> {

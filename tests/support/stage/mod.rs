@@ -3,6 +3,7 @@
 
 pub(crate) mod ca;
 pub(crate) mod disk;
+pub(crate) mod host;
 pub(crate) mod issuance;
 pub(crate) mod scene;
 pub(crate) mod world;

@@ -82,7 +82,7 @@ pub(crate) struct State {
 }
 
 /// Hears nothing but that a run would wait until a time that is past.
-struct Deaf<'s>(&'s Timeline);
+pub(super) struct Deaf<'s>(pub(super) &'s Timeline);
 
 impl Observer for Deaf<'_> {
     fn event(&self, _: &NamespacedName, _: &Event) {}
@@ -279,10 +279,12 @@ impl Scene {
         let (sender, shutdown) = watch::channel(None);
         let world = World {
             clock: self.clock.clone(),
-            disk: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
+            store: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
+            is_alone: true,
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
+            presented: RefCell::default(),
             late: RefCell::default(),
             error,
             signal: sender,

@@ -13,7 +13,7 @@ use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
 use certctl::engine::inputs::{account_id, digest_of, names_of};
-use certctl::engine::ports::{Clock as _, Guard, LiveFiles as _};
+use certctl::engine::ports::{Clock as _, Guard, LiveFiles as _, Store, StoreError};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
@@ -64,12 +64,16 @@ pub(crate) struct Error {
     pub(crate) stuck: Option<usize>,
 }
 
-pub(crate) struct World {
+pub(crate) struct World<S: Store = Disk> {
     pub(crate) clock: Timeline,
-    pub(crate) disk: Disk,
+    pub(crate) store: S,
+    /// Whether no other host writes: then each effect is compared with what is stored.
+    pub(crate) is_alone: bool,
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
+    /// What this run has presented, by the URL of the challenge.
+    pub(crate) presented: RefCell<BTreeMap<String, Arc<ChallengeSpec>>>,
     /// What is presented after the end of the run.
     pub(crate) late: RefCell<Outside>,
     pub(crate) error: Error,
@@ -85,7 +89,7 @@ pub(crate) struct World {
     pub(crate) alerts: Option<Alerts>,
 }
 
-impl World {
+impl<S: Store> World<S> {
     /// What a look from outside sees.
     fn checked(&self, challenge: &ChallengeSpec) -> Outcome {
         let failed = || Verdict::Failed { reason: "looked".to_owned() };
@@ -121,12 +125,12 @@ impl World {
                 Ok(key(&PrivateKey::generate(*algorithm, *size).unwrap()))
             }
             Effect::ReuseKey => {
-                let files = self.disk.published(&secret).await.unwrap().unwrap();
+                let files = self.store.live_files().published(&secret).await.unwrap().unwrap();
                 let text = String::from_utf8(files.0["tls.key"].to_vec()).unwrap();
                 Ok(key(&PrivateKey::from_pem(&text).unwrap()))
             }
             Effect::BuildRequest => {
-                let key = self.next_key(&name).await;
+                let key = self.next_key(&name).await?;
                 let csr = pki::build_csr(&task.certificate.spec, &key).unwrap();
                 Ok(Outcome::Request(csr.pem, key.facts().public_key.clone()))
             }
@@ -137,6 +141,8 @@ impl World {
             Effect::Present { challenge, .. } => {
                 let (token, key) = (challenge.token.clone(), challenge.key.clone());
                 self.outside.borrow_mut().insert(token, key);
+                let (url, spec) = (challenge.url.clone(), Arc::clone(challenge));
+                self.presented.borrow_mut().insert(url, spec);
                 Ok(Outcome::Presented)
             }
             Effect::SelfCheck { challenge, .. } => {
@@ -148,20 +154,20 @@ impl World {
                 Ok(Outcome::CleanedUp)
             }
             Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
-                let leaf = self.publish(task, certificate, *revision, contents).await;
+                let leaf = self.publish(task, certificate, *revision, contents).await?;
                 let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
-                Records::new(&self.disk).log_issuance(line).await.unwrap();
+                self.records().log_issuance(line).await.map_err(|error| of_the_store(&error))?;
                 Ok(Outcome::Published(Box::new(leaf)))
             }
             Effect::PublishTemporary { revision, contents } => {
-                let (key, now) = (self.next_key(&name).await, self.clock.now());
+                let (key, now) = (self.next_key(&name).await?, self.clock.now());
                 let pem = pki::temporary_certificate(&task.certificate.spec, &key, now).unwrap();
-                let leaf = self.publish(task, &pem, *revision, contents).await;
+                let leaf = self.publish(task, &pem, *revision, contents).await?;
                 Ok(Outcome::PublishedTemporary(Box::new(leaf)))
             }
             Effect::Deploy { .. } => Ok(self.deployed(task).await),
             Effect::SwitchBack { set, .. } => {
-                self.disk.switch_back(&secret, set).await.unwrap();
+                self.store.live_files().switch_back(&secret, set).await.unwrap();
                 Ok(Outcome::Done)
             }
             Effect::Rewrite { .. } | Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
@@ -194,7 +200,7 @@ impl World {
     async fn deployed(&self, task: &Task) -> Outcome {
         self.ca.borrow_mut().deployments += 1;
         let intervals = Intervals { self_check: SignedDuration::ZERO };
-        let seen = look(&self.disk, task, intervals, self.clock.now()).await.unwrap();
+        let seen = look(&self.store, task, intervals, self.clock.now()).await.unwrap();
         Outcome::Deployed { files: seen.snapshot.files_digest.unwrap() }
     }
 
@@ -209,7 +215,7 @@ impl World {
 
     /// The account's key, unless its account was deactivated; else a new one.
     async fn account_key(&self, id: &str) -> Outcome {
-        let kept = Records::new(&self.disk).account_key(id).await.unwrap();
+        let kept = self.records().account_key(id).await.unwrap();
         let gone = |bytes: &Zeroizing<Vec<u8>>| {
             let key = pki::key_facts(std::str::from_utf8(bytes).unwrap()).unwrap();
             self.ca.borrow().deactivated.contains(&key.public_key.0)
@@ -226,13 +232,13 @@ impl World {
 
     async fn account(&self, issuer: &Issuer) -> Option<Account> {
         let id = account_id(&AccountIdentity::of(issuer));
-        Records::new(&self.disk).account(&id).await.unwrap().map(|account| account.value)
+        self.records().account(&id).await.unwrap().map(|account| account.value)
     }
 
     async fn newest_order(&self, task: &Task) -> Option<Order> {
         let name = task.certificate.metadata.key();
-        let mut stored = CertificateDocument::read(&self.disk, &name).await.unwrap();
-        let orders = stored.orders().await.unwrap().into_iter();
+        let read = CertificateDocument::read(self.store.documents(), &name).await;
+        let orders = read.unwrap().orders().await.unwrap().into_iter();
         orders.max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap())
     }
 
@@ -242,9 +248,9 @@ impl World {
         pem: &str,
         revision: u32,
         contents: &SecretContents,
-    ) -> LeafFacts {
+    ) -> Result<LeafFacts, EffectError> {
         let chain = Chain::from_pem(pem).unwrap();
-        let key = self.next_key(&task.certificate.metadata.key()).await;
+        let key = self.next_key(&task.certificate.metadata.key()).await?;
         let mut files = pki::secret_files(&task.certificate.spec, &key, &chain);
         let mut annotations = contents.annotations.clone();
         annotations.extend(annotations_of(chain.leaf()));
@@ -255,8 +261,9 @@ impl World {
         } });
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
-        self.disk.publish(&task.certificate.secret_key(), revision, &files, None).await.unwrap();
-        chain.leaf().clone()
+        let (files_of, secret) = (self.store.live_files(), task.certificate.secret_key());
+        let done = files_of.publish(&secret, revision, &files, None).await;
+        done.map(|()| chain.leaf().clone()).map_err(|error| of_the_store(&error))
     }
 
     /// A line of `issuance.log`.
@@ -323,22 +330,17 @@ impl World {
                 Ok(Outcome::Revoked(RevocationAnswer::Revoked))
             }
             Effect::CreateOrder { account: url, identifiers, replaces, .. } => {
-                assert_eq!(Some(url), account.unwrap().url.as_ref());
-                assert_eq!(order.unwrap().replaces, *replaces);
+                if self.is_alone {
+                    assert_eq!(Some(url), account.unwrap().url.as_ref());
+                    assert_eq!(order.unwrap().replaces, *replaces);
+                }
                 ca.check_replaces(replaces.as_ref())?;
                 ca.new_order(identifiers, self.clock.now())
             }
             Effect::ReadOrder { url, .. } => ca.read_order(url),
             Effect::ReadAuthorization { url, .. } => Ok(ca.read_authorization(url)),
             Effect::Accept { url, .. } => {
-                let challenges = order.unwrap().challenges;
-                let challenge = challenges.into_iter().find(|c| c.spec.url == *url).unwrap();
-                let answered = self.is_answered(&challenge.spec);
-                if answered {
-                    let token = challenge.spec.token.clone();
-                    self.hits.borrow_mut().insert(token, self.clock.now());
-                    self.hit.notify_waiters();
-                }
+                let answered = self.is_answered_at(url, order);
                 ca.told.push(self.clock.now());
                 ca.accept(url, answered)
             }
@@ -371,6 +373,20 @@ impl World {
         }
     }
 
+    /// Whether what the CA looks for is there when the challenge of this URL is accepted.
+    fn is_answered_at(&self, url: &str, order: Option<Order>) -> bool {
+        let challenges = order.into_iter().flat_map(|order| order.challenges);
+        let stored = challenges.map(|found| found.spec).find(|spec| spec.url == *url);
+        // Another host may have replaced the order.
+        let challenge = stored.or_else(|| self.presented.borrow().get(url).cloned());
+        let Some(challenge) = challenge.filter(|found| self.is_answered(found)) else {
+            return false;
+        };
+        self.hits.borrow_mut().insert(challenge.token.clone(), self.clock.now());
+        self.hit.notify_waiters();
+        true
+    }
+
     fn is_answered(&self, challenge: &ChallengeSpec) -> bool {
         let out = self.outside.borrow().get(&challenge.token) == Some(&challenge.key);
         let is_record = challenge.kind == ChallengeType::Dns01;
@@ -380,15 +396,21 @@ impl World {
         out && is_reached && !is_hidden
     }
 
-    async fn next_key(&self, name: &NamespacedName) -> PrivateKey {
-        let bytes = Records::new(&self.disk).next_key(name).await.unwrap().unwrap();
-        PrivateKey::from_pem(std::str::from_utf8(&bytes).unwrap()).unwrap()
+    fn records(&self) -> Records<'_, S::Documents> {
+        Records::new(self.store.documents())
+    }
+
+    /// Another host may have removed it.
+    async fn next_key(&self, name: &NamespacedName) -> Result<PrivateKey, EffectError> {
+        let found = self.records().next_key(name).await.map_err(|error| of_the_store(&error))?;
+        let gone = || EffectError::new(Cause::local("the next private key is gone".to_owned()));
+        let bytes = found.ok_or_else(gone)?;
+        Ok(PrivateKey::from_pem(std::str::from_utf8(&bytes).unwrap()).unwrap())
     }
 
     /// What is done by hand is on disk before it is begun.
     async fn check_request(&self, task: &Task, issuer: &Issuer, effect: &Effect) {
-        let records = Records::new(&self.disk);
-        let record = records.certificate(&task.certificate.metadata.key()).await.unwrap();
+        let record = self.records().certificate(&task.certificate.metadata.key()).await.unwrap();
         let next_step = self.account(issuer).await.map(|account| account.next_step);
         match effect {
             Effect::Revoke { fingerprint, .. } => {
@@ -444,31 +466,31 @@ impl World {
             }
             _ => {}
         }
-        let key = self.next_key(&name).await;
+        let key = self.next_key(&name).await.unwrap();
         let csr = pki::read_csr(&written.spec.request).unwrap();
         assert_eq!(key.facts().public_key, csr.public_key, "the key of the CSR is kept");
     }
 }
 
 /// What is presented although nobody waits for it any more, when the run has ended.
-struct Late<'w> {
-    world: &'w World,
+struct Late<'w, S: Store> {
+    world: &'w World<S>,
     answer: Option<(String, String)>,
 }
 
-impl Drop for Late<'_> {
+impl<S: Store> Drop for Late<'_, S> {
     fn drop(&mut self) {
         self.world.late.borrow_mut().extend(self.answer.take());
     }
 }
 
-impl Drop for World {
+impl<S: Store> Drop for World<S> {
     fn drop(&mut self) {
         self.outside.borrow_mut().extend(self.late.take());
     }
 }
 
-impl Performer for World {
+impl<S: Store> Performer for World<S> {
     async fn perform(
         &self,
         task: &Task,
@@ -479,7 +501,9 @@ impl Performer for World {
         while !guard.outlasts() {
             self.clock.sleep(SignedDuration::from_secs(1)).await;
         }
-        self.check_intent(task, &issuer, &effect).await;
+        if self.is_alone {
+            self.check_intent(task, &issuer, &effect).await;
+        }
         let effects = self.fuse.passed(EFFECT);
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
         for (of, start, seconds) in self.error.slow {
@@ -571,6 +595,10 @@ fn failed_at(fault: CaFault, url: &str) -> EffectError {
     let (url, message) = (url.to_owned(), "no".to_owned());
     let failed = CaFailure { fault, url, problem: None, message, clock_ahead: None };
     EffectError::new(Cause::Ca(failed))
+}
+
+fn of_the_store(error: &StoreError) -> EffectError {
+    EffectError::new(Cause::local(error.to_string()))
 }
 
 fn failed(fault: CaFault, message: &str) -> EffectError {

@@ -1,0 +1,69 @@
+//! Several hosts with one certificate over the weakest store that the contract allows.
+
+use certctl::engine::Ending;
+
+use jiff::SignedDuration;
+
+use crate::fuse::Fuse;
+use crate::stage::host::{Hosts, Run};
+use crate::stage::scene::Scene;
+use crate::stage::world::EFFECT;
+use crate::weak::Weakness;
+
+/// So many hosts that prove one name by DNS-01.
+fn one_name(hosts: usize) -> Hosts {
+    Hosts::new(hosts, Scene::over_dns(&["a.example"]), Weakness::default())
+}
+
+#[test]
+fn one_host_alone_issues_and_renews_and_another_then_has_nothing_to_order() {
+    let hosts = one_name(2).sharing_files();
+    for revision in [1, 2] {
+        let ending = hosts.run_freely(0);
+        assert!(matches!(ending, Ending::Issued(_)), "{ending:?}");
+        for host in [0, 1] {
+            let ending = hosts.run_freely(host);
+            assert!(matches!(ending, Ending::Unchanged { .. }), "{ending:?}");
+            assert_eq!(hosts.live(host), Some(revision));
+        }
+        assert_eq!(hosts.record().unwrap().status.revision, Some(revision));
+        assert_eq!(hosts.ca.borrow().orders.len(), usize::try_from(revision).unwrap());
+        hosts.wait_for_renewal();
+    }
+    assert!(hosts.outside.borrow().is_empty());
+}
+
+#[test]
+fn a_host_that_stands_still_at_a_write_beyond_its_lock_sends_nothing_more() {
+    let moments = one_name(1).run(Run::of(0));
+    assert!(matches!(moments.ending, Some(Ending::Issued(_))));
+    let mut pauses = 0;
+    for (moment, label) in moments.labels.iter().enumerate() {
+        if !label.starts_with("after put Certificate") {
+            continue;
+        }
+        let hosts = one_name(2).sharing_files();
+        let pause = SignedDuration::from_mins(20);
+        let stopped = Run { fuse: Fuse::pausing_at(moment, pause), ..Run::of(0) };
+        let other = Run { after: SignedDuration::from_mins(10), ..Run::of(1) };
+        let went = hosts.run_together(vec![stopped, other]);
+        let [stopped, other] = &went[..] else { unreachable!() };
+        let effects =
+            |labels: &[String]| labels.iter().filter(|label| label.starts_with(EFFECT)).count();
+        // The last write is followed by nothing.
+        let ends_there = !moments.labels[moment..].iter().any(|label| label.starts_with("before"));
+        let is_lost = match &stopped.ending {
+            Some(Ending::Locked { holder }) => holder == "another host",
+            Some(Ending::Issued(_)) => ends_there,
+            _ => false,
+        };
+        assert!(is_lost, "{label}: {:?}", stopped.ending);
+        assert_eq!(effects(&stopped.labels), effects(&stopped.labels[..=moment]), "{label}");
+        let sent = stopped.requests + other.requests;
+        assert!(sent >= moments.requests, "{label}: {sent} of {}", moments.requests);
+        assert_eq!(hosts.record().unwrap().status.revision, Some(1), "{label}");
+        assert_eq!(hosts.ca.borrow().orders.len(), 1, "{label}");
+        pauses += 1;
+    }
+    assert!(pauses >= 3, "{pauses}");
+}
