@@ -10,6 +10,8 @@ mod documents;
 mod fortnight;
 #[path = "../support/faults/fuse.rs"]
 mod fuse;
+#[path = "../support/history.rs"]
+mod history;
 mod hosts;
 mod limits;
 mod month;

@@ -441,6 +441,11 @@ impl WeakStore {
         self.remote.memory().history.clone()
     }
 
+    /// How much it has done.
+    pub(crate) fn moments(&self) -> usize {
+        self.remote.memory().history.len()
+    }
+
     /// What was set aside of a document, oldest first.
     pub(crate) fn aside(&self, key: &Key) -> Vec<Vec<u8>> {
         self.remote.memory().aside.get(key).cloned().unwrap_or_default()

@@ -1,10 +1,17 @@
 //! Several hosts with one certificate over the weakest store that the contract allows.
 
+mod fleet;
+mod predicates;
+mod sweep;
+
+use std::rc::Rc;
+
 use certctl::engine::Ending;
 
 use jiff::SignedDuration;
 
-use crate::fuse::Fuse;
+use crate::fuse::{Disturbance, Fuse, Pause};
+use crate::history;
 use crate::stage::host::{Hosts, Run};
 use crate::stage::scene::Scene;
 use crate::stage::world::EFFECT;
@@ -13,6 +20,30 @@ use crate::weak::Weakness;
 /// So many hosts that prove one name by DNS-01.
 fn one_name(hosts: usize) -> Hosts {
     Hosts::new(hosts, Scene::over_dns(&["a.example"]), Weakness::default())
+}
+
+/// Whether all histories are looked at, of which there are too many for each day.
+fn is_whole() -> bool {
+    std::env::var_os("CERTCTL_ALL_HISTORIES").is_some()
+}
+
+/// Whether all that must be true is, once nothing is left to do.
+fn judge(hosts: &Hosts) -> Result<(), String> {
+    let history = hosts.history();
+    for (name, predicate) in history::ALL {
+        // A pair is live before its revision is committed, until it is a document of its own.
+        if name != "commits come first" {
+            predicate(&history).map_err(|why| format!("{name}: {why}"))?;
+        }
+    }
+    let revision = hosts.record().and_then(|record| record.status.revision);
+    let live: Vec<_> = (0..hosts.files.len()).map(|host| hosts.live(host)).collect();
+    let left = hosts.outside.borrow().len();
+    let is_live = live.iter().all(|live| *live == revision);
+    if revision.is_none() || !is_live || left > history::presented_late(&history) {
+        return Err(format!("{revision:?} is stored, {live:?} are live, {left} records are left"));
+    }
+    Ok(())
 }
 
 #[test]
@@ -43,8 +74,8 @@ fn a_host_that_stands_still_at_a_write_beyond_its_lock_sends_nothing_more() {
             continue;
         }
         let hosts = one_name(2).sharing_files();
-        let pause = SignedDuration::from_mins(20);
-        let stopped = Run { fuse: Fuse::pausing_at(moment, pause), ..Run::of(0) };
+        let pause = Disturbance::Pause(Pause::For(SignedDuration::from_mins(20)));
+        let stopped = Run { fuse: Rc::new(Fuse::endless().with(moment, pause)), ..Run::of(0) };
         let other = Run { after: SignedDuration::from_mins(10), ..Run::of(1) };
         let went = hosts.run_together(vec![stopped, other]);
         let [stopped, other] = &went[..] else { unreachable!() };

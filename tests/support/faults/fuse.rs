@@ -1,9 +1,13 @@
 //! The moments at which a process can be killed, counted.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::task::Poll;
 
 use jiff::SignedDuration;
+
+use crate::weak::Fault;
 
 /// Counts the moments of one run, and ends the run at one of them.
 #[derive(Debug, Default)]
@@ -16,9 +20,31 @@ pub(crate) struct Fuse {
     /// How long the locks are held, where they run out.
     left: Cell<Option<SignedDuration>>,
     renewals: Cell<usize>,
-    /// The moment at which the host stands still, and for how long.
-    pause: Option<(usize, SignedDuration)>,
-    stops: Cell<Option<SignedDuration>>,
+    /// What happens at moments, but for the end of the run.
+    disturbances: BTreeMap<usize, Disturbance>,
+    /// The host stands still from now on.
+    stops: RefCell<Option<Pause>>,
+    /// The run has ended, or was killed.
+    is_over: Cell<bool>,
+}
+
+/// What happens at a moment.
+#[derive(Clone, Debug)]
+pub(crate) enum Disturbance {
+    /// The host stands still.
+    Pause(Pause),
+    /// The reply to the request that is sent then is lost.
+    LostReply,
+    /// The write that is begun then has this fault.
+    Write(Fault),
+}
+
+/// How long a host stands still.
+#[derive(Clone, Debug)]
+pub(crate) enum Pause {
+    For(SignedDuration),
+    /// Until another run has passed this moment, or is over.
+    Until(Rc<Fuse>, usize),
 }
 
 impl Fuse {
@@ -43,14 +69,39 @@ impl Fuse {
         Self { left: Cell::new(Some(SignedDuration::from_secs(9))), ..Self::default() }
     }
 
-    /// Never blows; at the moment number `at` the host stands still for so long.
-    pub(crate) fn pausing_at(at: usize, duration: SignedDuration) -> Self {
-        Self { pause: Some((at, duration)), ..Self::default() }
+    /// The same, with what happens at this moment.
+    pub(crate) fn with(mut self, at: usize, disturbance: Disturbance) -> Self {
+        self.disturbances.insert(at, disturbance);
+        self
     }
 
-    /// For how long the host stands still from now on.
-    pub(crate) fn stops(&self) -> Option<SignedDuration> {
+    /// How long the host stands still from now on.
+    pub(crate) fn stops(&self) -> Option<Pause> {
         self.stops.take()
+    }
+
+    /// What happens at the moment that was passed last, or is passed now.
+    pub(crate) fn disturbance(&self) -> Option<&Disturbance> {
+        self.disturbances.get(&self.labels.borrow().len().checked_sub(1)?)
+    }
+
+    /// Whether the reply to the request of this moment is lost.
+    pub(crate) fn loses_reply(&self, moment: usize) -> bool {
+        matches!(self.disturbances.get(&moment), Some(Disturbance::LostReply))
+    }
+
+    /// How many moments were passed.
+    pub(crate) fn count(&self) -> usize {
+        self.labels.borrow().len()
+    }
+
+    /// Whether the run has passed this moment, or is over.
+    pub(crate) fn has_passed(&self, moment: usize) -> bool {
+        self.is_over.get() || self.labels.borrow().len() > moment
+    }
+
+    pub(crate) fn end(&self) {
+        self.is_over.set(true);
     }
 
     /// How long the locks are held.
@@ -83,10 +134,9 @@ impl Fuse {
         if self.blown.get() {
             std::future::pending::<()>().await;
         }
-        let pause = self.pause.filter(|(at, _)| *at == self.labels.borrow().len());
         self.labels.borrow_mut().push(label);
-        if let Some((_, duration)) = pause {
-            self.stops.set(Some(duration));
+        if let Some(Disturbance::Pause(pause)) = self.disturbance() {
+            self.stops.replace(Some(pause.clone()));
             yield_once().await;
         }
         if self.left.get().is_some() && self.lost_at.is_none() {

@@ -5,6 +5,7 @@
 //! its answers, while all others go on and what it slept through passes.
 
 use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::slice::from_ref;
@@ -12,34 +13,47 @@ use std::task::Poll;
 
 use certctl::acme::Limits;
 use certctl::engine::ports::{
-    Borrowed, Clock as _, Collection, Documents, Key, Lease, Lock, Log, Page, Store, StoreError,
-    Stored, Version,
+    Borrowed, Clock as _, Collection, Documents, Key, Lease, LiveFiles, Lock, Log, Page, SecretSet,
+    Store, StoreError, Stored, Version,
 };
-use certctl::engine::{Ended, Ending, Engine, Options, Task};
-use certctl::resource::CertificateRecord;
-use certctl::store::Records;
+use certctl::engine::{Ended, Ending, Engine, Observer, Task};
+use certctl::pki;
+use certctl::resource::{CertificateRecord, Event, NamespacedName, SecretFiles, SecretLinks};
+use certctl::store::{Claim, Records, Share};
 use jiff::SignedDuration;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use super::ca::Ca;
-use super::disk::{Disk, Memory};
-use super::scene::{Deaf, Scene, options};
+use super::disk::{Disk, Memory, is_pair};
+use super::scene::{Scene, options};
 use super::world::{Error, Outside, World};
-use crate::fuse::Fuse;
+use crate::fuse::{Disturbance, Fuse, Pause};
+use crate::history::{History, Recorder, What, Witness};
 use crate::timeline::Timeline;
 use crate::weak::{self, WeakStore, Weakness};
 
+/// When the lock of a host that stands still or was killed has run out.
+pub(crate) const LATER: SignedDuration = SignedDuration::from_mins(6);
+
+/// More than it takes until nothing is left to do.
+const ROUNDS: usize = 8;
+
 /// The documents as one run of a host has them: each write is a moment before and a moment after it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Remote {
     pub(crate) host: Rc<weak::Host>,
     pub(crate) fuse: Rc<Fuse>,
+    pub(crate) witness: Witness,
 }
 
 impl Remote {
     /// A write, between its moments.
     async fn write<T>(&self, what: String, write: impl Future<Output = T>) -> T {
         self.fuse.pass(format!("before {what}")).await;
+        if let Some(Disturbance::Write(fault)) = self.fuse.disturbance() {
+            self.host.fails(0, *fault);
+            self.witness.note(What::Disturbed);
+        }
         let done = write.await;
         self.fuse.pass(format!("after {what}")).await;
         done
@@ -133,15 +147,125 @@ impl Drop for Held {
     }
 }
 
+/// The files of one host, watched.
+pub(crate) struct Files {
+    disk: Disk,
+    witness: Witness,
+}
+
+impl Files {
+    fn note(&self, secret: &NamespacedName) {
+        let memory = self.disk.memory.borrow();
+        let (revision, files) = &memory.secrets[secret];
+        let leaf = std::str::from_utf8(&files.0["tls.crt"]).unwrap();
+        let fingerprint = pki::leaf_facts(leaf).unwrap().fingerprint;
+        let (revision, is_pair) = (*revision, is_pair(files));
+        self.witness.note(What::Published { revision, fingerprint, is_pair });
+    }
+}
+
+impl LiveFiles for Files {
+    async fn publish(
+        &self,
+        secret: &NamespacedName,
+        revision: u32,
+        files: &SecretFiles,
+        last_good: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.disk.publish(secret, revision, files, last_good).await?;
+        self.note(secret);
+        Ok(())
+    }
+
+    async fn links(&self, secret: &NamespacedName) -> Result<SecretLinks, StoreError> {
+        self.disk.links(secret).await
+    }
+
+    async fn restore_links(
+        &self,
+        secret: &NamespacedName,
+        set: Option<&str>,
+        revision: u32,
+    ) -> Result<(), StoreError> {
+        self.disk.restore_links(secret, set, revision).await
+    }
+
+    fn secret_path(&self, secret: &NamespacedName) -> Result<PathBuf, StoreError> {
+        self.disk.secret_path(secret)
+    }
+
+    async fn sets(&self, secret: &NamespacedName) -> Result<Vec<SecretSet>, StoreError> {
+        self.disk.sets(secret).await
+    }
+
+    async fn switch_back(&self, secret: &NamespacedName, set: &str) -> Result<(), StoreError> {
+        self.disk.switch_back(secret, set).await?;
+        self.note(secret);
+        Ok(())
+    }
+
+    async fn published(&self, secret: &NamespacedName) -> Result<Option<SecretFiles>, StoreError> {
+        self.disk.published(secret).await
+    }
+
+    fn has_temporaries(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<bool, StoreError> {
+        self.disk.has_temporaries(certificate, secret)
+    }
+
+    fn remove_temporaries(
+        &self,
+        certificate: &NamespacedName,
+        secret: &NamespacedName,
+    ) -> Result<(), StoreError> {
+        self.disk.remove_temporaries(certificate, secret)
+    }
+
+    fn check_issuance(&self, certificates: usize) -> Result<(), StoreError> {
+        self.disk.check_issuance(certificates)
+    }
+
+    fn secret_names(&self) -> Result<Vec<NamespacedName>, StoreError> {
+        self.disk.secret_names()
+    }
+
+    fn secrets_named(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<NamespacedName>, StoreError> {
+        self.disk.secrets_named(name, namespace)
+    }
+
+    fn published_for(&self, secret: &NamespacedName) -> Option<String> {
+        self.disk.published_for(secret)
+    }
+
+    fn owners(&self, secret: &NamespacedName) -> Result<Vec<String>, StoreError> {
+        self.disk.owners(secret)
+    }
+
+    fn share(&self, name: &str, claim: &Claim) -> Result<Share, StoreError> {
+        self.disk.share(name, claim)
+    }
+
+    fn forget(&self, name: &str, claim: &Claim, has_secret: bool) -> Result<(), StoreError> {
+        self.disk.forget(name, claim, has_secret)
+    }
+}
+
 /// The documents of all hosts, and the rest of this one.
 pub(crate) struct HostStore {
     pub(crate) documents: Remote,
-    pub(crate) local: Disk,
+    pub(crate) files: Files,
 }
 
 impl Store for HostStore {
     type Documents = Remote;
-    type LiveFiles = Disk;
+    type LiveFiles = Files;
     type HostRecord = Disk;
     type Cache = Disk;
 
@@ -149,16 +273,16 @@ impl Store for HostStore {
         &self.documents
     }
 
-    fn live_files(&self) -> &Disk {
-        &self.local
+    fn live_files(&self) -> &Files {
+        &self.files
     }
 
     fn host_record(&self) -> &Disk {
-        &self.local
+        &self.files.disk
     }
 
     fn cache(&self) -> &Disk {
-        &self.local
+        &self.files.disk
     }
 }
 
@@ -173,6 +297,7 @@ pub(crate) struct Hosts {
     pub(crate) files: Vec<Rc<RefCell<Memory>>>,
     /// The host of each run; none of what only looks.
     pub(crate) runs: RefCell<Vec<Option<usize>>>,
+    recorder: Rc<Recorder>,
 }
 
 /// One run of a host.
@@ -180,7 +305,7 @@ pub(crate) struct Run {
     pub(crate) host: usize,
     /// After how long it begins.
     pub(crate) after: SignedDuration,
-    pub(crate) fuse: Fuse,
+    pub(crate) fuse: Rc<Fuse>,
     pub(crate) error: Error,
 }
 
@@ -188,7 +313,7 @@ impl Run {
     /// One that begins at once, and nothing disturbs.
     pub(crate) fn of(host: usize) -> Self {
         let after = SignedDuration::ZERO;
-        Self { host, after, fuse: Fuse::endless(), error: Error::default() }
+        Self { host, after, fuse: Rc::default(), error: Error::default() }
     }
 }
 
@@ -208,7 +333,8 @@ impl Hosts {
         let Scene { clock, ca, outside, task, .. } = scene;
         let store = WeakStore::new(&clock, weakness);
         let files = (0..hosts).map(|_| Rc::default()).collect();
-        Self { clock, store, ca, outside, task, files, runs: RefCell::default() }
+        let recorder = Rc::new(Recorder::new(&clock, &store));
+        Self { clock, store, ca, outside, task, files, runs: RefCell::default(), recorder }
     }
 
     /// All hosts publish into the same files.
@@ -233,12 +359,7 @@ impl Hosts {
         let prepared: Vec<_> = runs
             .into_iter()
             .map(|Run { host, after, fuse, error }| {
-                let fuse = Rc::new(fuse);
-                let store = self.open(host, &fuse);
-                let same = HostStore {
-                    documents: store.documents.clone(),
-                    local: self.local(host, &fuse),
-                };
+                let (store, same) = self.open(host, &fuse);
                 let (world, shutdown) = self.world(&fuse, same, error);
                 (after, fuse, store, world, shutdown)
             })
@@ -248,7 +369,7 @@ impl Hosts {
                 self.clock.sleep(*after).await;
                 engine_run(&self.clock, store, world, shutdown.clone(), from_ref(&self.task)).await
             };
-            self.disturbed(fuse, run)
+            self.disturbed(fuse, &store.documents.witness, run)
         });
         let ended = self.clock.run(|| false, futures_util::future::join_all(together)).unwrap();
         self.ca.borrow_mut().look_in_vain();
@@ -259,15 +380,25 @@ impl Hosts {
         went.collect()
     }
 
-    /// The state as a run of this host has it.
-    fn open(&self, host: usize, fuse: &Rc<Fuse>) -> HostStore {
-        self.runs.borrow_mut().push(Some(host));
-        let documents = Remote { host: Rc::new(self.store.host()), fuse: Rc::clone(fuse) };
-        HostStore { documents, local: self.local(host, fuse) }
+    /// The state as a run of this host has it, twice.
+    fn open(&self, host: usize, fuse: &Rc<Fuse>) -> (HostStore, HostStore) {
+        let mut runs = self.runs.borrow_mut();
+        let witness = Witness { recorder: Rc::clone(&self.recorder), run: runs.len() };
+        runs.push(Some(host));
+        let (fuse, memory) = (Rc::clone(fuse), &self.files[host]);
+        let documents = Remote { host: Rc::new(self.store.host()), fuse, witness };
+        let open = || {
+            let Remote { fuse, witness, .. } = &documents;
+            let disk = Disk { memory: Rc::clone(memory), fuse: Rc::clone(fuse) };
+            let files = Files { disk, witness: witness.clone() };
+            HostStore { documents: documents.clone(), files }
+        };
+        (open(), open())
     }
 
-    fn local(&self, host: usize, fuse: &Rc<Fuse>) -> Disk {
-        Disk { memory: Rc::clone(&self.files[host]), fuse: Rc::clone(fuse) }
+    /// What happened so far.
+    pub(crate) fn history(&self) -> History {
+        self.recorder.history(self.runs.borrow().clone())
     }
 
     fn world(
@@ -279,8 +410,8 @@ impl Hosts {
         let (sender, shutdown) = watch::channel(None);
         let world = World {
             clock: self.clock.clone(),
+            witness: Some(store.documents.witness.clone()),
             store,
-            is_alone: false,
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),
@@ -302,11 +433,12 @@ impl Hosts {
     fn disturbed<T>(
         &self,
         fuse: &Rc<Fuse>,
+        witness: &Witness,
         run: impl Future<Output = T>,
     ) -> impl Future<Output = Option<T>> {
         let mut run = Some(Box::pin(run));
         let mut pause: Option<Pin<Box<dyn Future<Output = ()>>>> = None;
-        let (clock, fuse) = (self.clock.clone(), Rc::clone(fuse));
+        let (clock, fuse, witness) = (self.clock.clone(), Rc::clone(fuse), witness.clone());
         std::future::poll_fn(move |context| {
             loop {
                 if let Some(left) = &mut pause {
@@ -316,19 +448,40 @@ impl Hosts {
                     }
                 }
                 let Some(alive) = &mut run else { return Poll::Ready(None) };
-                match alive.as_mut().poll(context) {
-                    Poll::Ready(ended) => return Poll::Ready(Some(ended)),
-                    Poll::Pending if fuse.is_blown() => {
-                        run = None;
-                        return Poll::Ready(None);
-                    }
-                    Poll::Pending => {}
+                let polled = alive.as_mut().poll(context);
+                if fuse.is_blown() {
+                    witness.note(What::Killed);
+                    run = None;
+                }
+                if polled.is_ready() || fuse.is_blown() {
+                    fuse.end();
+                    // One that stands still until then goes on.
+                    context.waker().wake_by_ref();
+                    return match polled {
+                        Poll::Ready(ended) => Poll::Ready(Some(ended)),
+                        Poll::Pending => Poll::Ready(None),
+                    };
                 }
                 let Some(duration) = fuse.stops() else { return Poll::Pending };
-                let clock = clock.clone();
-                pause = Some(Box::pin(async move { clock.sleep(duration).await }));
+                witness.note(What::Paused);
+                pause = Some(Box::pin(stand_still(clock.clone(), duration)));
             }
         })
+    }
+
+    /// Lets the hosts run, one after the other, until nothing is left to do.
+    pub(crate) fn settle(&self) {
+        let mut pause = LATER;
+        for _ in 0..ROUNDS {
+            self.clock.set(self.clock.now() + pause);
+            let runs = (0..self.files.len()).map(|host| self.run(Run::of(host)));
+            if runs.filter(|went| !went.labels.is_empty()).count() == 0 {
+                return;
+            }
+            // A failure is followed by a pause, too.
+            pause *= 2;
+        }
+        panic!("no end of work");
     }
 
     /// The record of the certificate.
@@ -352,6 +505,28 @@ impl Hosts {
     }
 }
 
+async fn stand_still(clock: Timeline, pause: Pause) {
+    match pause {
+        Pause::For(duration) => clock.sleep(duration).await,
+        Pause::Until(other, moment) => {
+            // Each step of any run polls this.
+            std::future::poll_fn(|_| {
+                if other.has_passed(moment) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        }
+    }
+}
+
+/// Hears nothing. A host that stood still may wait until a time that is past.
+struct Deaf;
+
+impl Observer for Deaf {
+    fn event(&self, _: &NamespacedName, _: &Event) {}
+
+    fn stage(&self, _: &NamespacedName, _: &str) {}
+}
+
 async fn engine_run(
     clock: &Timeline,
     store: &HostStore,
@@ -361,8 +536,8 @@ async fn engine_run(
 ) -> Vec<Ended> {
     let engine = Engine {
         ports: Borrowed { clock, store, performer: world },
-        observer: &Deaf(clock),
-        options: Options { ..options() },
+        observer: &Deaf,
+        options: options(),
         shutdown,
     };
     engine.run(tasks).await

@@ -82,7 +82,7 @@ pub(crate) struct State {
 }
 
 /// Hears nothing but that a run would wait until a time that is past.
-pub(super) struct Deaf<'s>(pub(super) &'s Timeline);
+struct Deaf<'s>(&'s Timeline);
 
 impl Observer for Deaf<'_> {
     fn event(&self, _: &NamespacedName, _: &Event) {}
@@ -280,7 +280,7 @@ impl Scene {
         let world = World {
             clock: self.clock.clone(),
             store: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
-            is_alone: true,
+            witness: None,
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),

@@ -30,6 +30,7 @@ use zeroize::Zeroizing;
 use super::ca::{Ca, DEAD, Stop};
 use super::disk::Disk;
 use crate::fuse::Fuse;
+use crate::history::{Request, What, Witness};
 use crate::timeline::Timeline;
 
 /// How the moment before a effect is called.
@@ -67,8 +68,9 @@ pub(crate) struct Error {
 pub(crate) struct World<S: Store = Disk> {
     pub(crate) clock: Timeline,
     pub(crate) store: S,
-    /// Whether no other host writes: then each effect is compared with what is stored.
-    pub(crate) is_alone: bool,
+    /// Notes what the CA and the DNS providers receive, where other hosts write. Without it, each
+    /// effect is compared with what is stored.
+    pub(crate) witness: Option<Witness>,
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
@@ -101,6 +103,12 @@ impl<S: Store> World<S> {
             outlook: self.error.outlook,
             verdict: if self.is_answered(challenge) { Verdict::Passed } else { failed() },
         })))
+    }
+
+    fn note(&self, what: Option<What>) {
+        if let (Some(witness), Some(what)) = (&self.witness, what) {
+            witness.note(what);
+        }
     }
 
     fn prepare(&self, solving: bool) -> Result<Outcome, EffectError> {
@@ -139,6 +147,7 @@ impl<S: Store> World<S> {
             }
             Effect::Locate { challenge } => Ok(Outcome::Located(place(challenge))),
             Effect::Present { challenge, .. } => {
+                self.note(Request::of(effect).map(What::Sent));
                 let (token, key) = (challenge.token.clone(), challenge.key.clone());
                 self.outside.borrow_mut().insert(token, key);
                 let (url, spec) = (challenge.url.clone(), Arc::clone(challenge));
@@ -150,6 +159,7 @@ impl<S: Store> World<S> {
                 Ok(self.checked(challenge))
             }
             Effect::CleanUp { challenge, .. } => {
+                self.note(Request::of(effect).map(What::Sent));
                 self.outside.borrow_mut().remove(&challenge.token);
                 Ok(Outcome::CleanedUp)
             }
@@ -187,14 +197,25 @@ impl<S: Store> World<S> {
             | Effect::Finalize { .. }
             | Effect::Download { .. }
             | Effect::Revoke { .. }
-            | Effect::DeactivateAccount { .. } => {
-                let number = self.requests.replace(self.requests.get() + 1);
-                self.wait_for_the_ca().await;
-                let (account, order) = (self.account(issuer).await, self.newest_order(task).await);
-                let answer = self.ask_the_ca(issuer, account, order, effect);
-                if self.error.lost == Some(number) { Err(lost()) } else { answer }
-            }
+            | Effect::DeactivateAccount { .. } => self.at_the_ca(task, issuer, effect).await,
         }
+    }
+
+    async fn at_the_ca(
+        &self,
+        task: &Task,
+        issuer: &Issuer,
+        effect: &Effect,
+    ) -> Result<Outcome, EffectError> {
+        let number = self.requests.replace(self.requests.get() + 1);
+        self.wait_for_the_ca().await;
+        let (account, order) = (self.account(issuer).await, self.newest_order(task).await);
+        self.note(Request::of(effect).map(What::Sent));
+        let answer = self.ask_the_ca(issuer, account, order, effect);
+        if let (Effect::CreateOrder { .. }, Ok(Outcome::Order(seen))) = (effect, &answer) {
+            self.note(Some(What::Ordered(seen.url.clone())));
+        }
+        if self.error.lost == Some(number) { Err(lost()) } else { answer }
     }
 
     async fn deployed(&self, task: &Task) -> Outcome {
@@ -330,7 +351,7 @@ impl<S: Store> World<S> {
                 Ok(Outcome::Revoked(RevocationAnswer::Revoked))
             }
             Effect::CreateOrder { account: url, identifiers, replaces, .. } => {
-                if self.is_alone {
+                if self.witness.is_none() {
                     assert_eq!(Some(url), account.unwrap().url.as_ref());
                     assert_eq!(order.unwrap().replaces, *replaces);
                 }
@@ -501,11 +522,15 @@ impl<S: Store> Performer for World<S> {
         while !guard.outlasts() {
             self.clock.sleep(SignedDuration::from_secs(1)).await;
         }
-        if self.is_alone {
+        if self.witness.is_none() {
             self.check_intent(task, &issuer, &effect).await;
         }
+        let sends = Request::of(&effect);
+        let number = self.fuse.count();
+        self.note(sends.clone().map(What::Begun));
         let effects = self.fuse.passed(EFFECT);
         self.fuse.pass(format!("{EFFECT}{effect:?}")).await;
+        let loses_reply = self.fuse.loses_reply(number);
         for (of, start, seconds) in self.error.slow {
             if task.certificate.metadata.name == *of && format!("{effect:?}").starts_with(start) {
                 self.clock.sleep(SignedDuration::from_secs(*seconds)).await;
@@ -529,10 +554,14 @@ impl<S: Store> Performer for World<S> {
             self.signal.send_replace(Some(15));
             std::future::pending::<()>().await;
         }
-        let outcome = match done {
+        let mut outcome = match done {
             Some(outcome) => outcome,
             None => Box::pin(self.do_it(task, &issuer, &effect)).await,
         };
+        if loses_reply && sends.is_some() {
+            self.note(Some(What::Disturbed));
+            outcome = Err(lost());
+        }
         self.fuse.pass(format!("after {effect:?}")).await;
         outcome.unwrap_or_else(Outcome::Failed)
     }

@@ -1,0 +1,98 @@
+//! Three hosts, one certificate, and whatever comes: each seed is a history.
+
+use std::rc::Rc;
+
+use jiff::SignedDuration;
+
+use super::{is_whole, judge};
+use crate::fuse::{Disturbance, Fuse, Pause};
+use crate::random::Random;
+use crate::stage::host::{Hosts, Run};
+use crate::stage::scene::{Scene, identifier};
+use crate::weak::{Fault, Weakness};
+
+const HOSTS: usize = 3;
+/// More moments than most runs have.
+const MOMENTS: usize = 110;
+/// Longer than a lock lasts.
+const LONGEST: usize = 600;
+
+fn seconds(random: &mut Random, most: usize) -> SignedDuration {
+    SignedDuration::from_secs(i64::try_from(random.below(most)).unwrap())
+}
+
+fn fault(random: &mut Random) -> Fault {
+    let pause = seconds(random, LONGEST);
+    [
+        Fault::RequestLost,
+        Fault::AnswerLost,
+        Fault::Late,
+        Fault::Repeated,
+        Fault::StoppedBefore(pause),
+        Fault::StoppedAfter(pause),
+    ][random.below(6)]
+}
+
+/// A run that may be disturbed, and be killed.
+fn run(random: &mut Random, host: usize) -> Run {
+    let is_killed = random.below(3) == 0;
+    let mut fuse = if is_killed { Fuse::at(random.below(MOMENTS)) } else { Fuse::endless() };
+    for _ in 0..random.below(4) {
+        let disturbance = match random.below(3) {
+            0 => Disturbance::Pause(Pause::For(seconds(random, LONGEST))),
+            1 => Disturbance::LostReply,
+            _ => Disturbance::Write(fault(random)),
+        };
+        fuse = fuse.with(random.below(MOMENTS), disturbance);
+    }
+    Run { after: seconds(random, LONGEST), fuse: Rc::new(fuse), ..Run::of(host) }
+}
+
+fn history(seed: u64) -> Result<(), String> {
+    let mut random = Random(seed);
+    let scene = Scene::over_dns(&["a.example", "b.example"]);
+    if random.below(4) == 0 {
+        scene.ca.borrow_mut().proven.insert(identifier("a.example"));
+    }
+    let hosts = Hosts::new(HOSTS, scene, Weakness { seed, ..Weakness::default() }).sharing_files();
+    for _ in 0..=random.below(2) {
+        hosts.run_together((0..HOSTS).map(|host| run(&mut random, host)).collect());
+    }
+    hosts.settle();
+    if random.below(3) == 0 {
+        hosts.ca.borrow_mut().proven.clear();
+        hosts.wait_for_renewal();
+        hosts.run_together((0..HOSTS).map(|host| run(&mut random, host)).collect());
+        hosts.settle();
+    }
+    judge(&hosts)
+}
+
+/// Every fourth of so many seeds, or of very many.
+fn histories(start: u64) {
+    let count = if is_whole() { 100_000 } else { 240 };
+    let seeds = (start..count).step_by(4);
+    let found = seeds.filter_map(|seed| Some(format!("{seed}: {}", history(seed).err()?)));
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{} of {count}: {:#?}", found.len(), &found[..found.len().min(5)]);
+}
+
+#[test]
+fn three_hosts_in_a_fourth_of_the_histories() {
+    histories(0);
+}
+
+#[test]
+fn three_hosts_in_another_fourth() {
+    histories(1);
+}
+
+#[test]
+fn three_hosts_in_a_third_fourth() {
+    histories(2);
+}
+
+#[test]
+fn three_hosts_in_the_last_fourth() {
+    histories(3);
+}
