@@ -257,6 +257,11 @@ impl Document {
     }
 }
 
+/// Whether the document of a certificate says that it is to be ordered next.
+pub(crate) fn is_creating(bytes: &[u8]) -> bool {
+    Document::read(bytes).is_some_and(|document| document.order()["phase"] == "creating")
+}
+
 /// The history up to an event, as far as the predicates need it.
 #[derive(Default)]
 struct Past {

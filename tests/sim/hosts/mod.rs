@@ -1,10 +1,9 @@
 //! Several hosts with one certificate over the weakest store that the contract allows.
 
 mod fleet;
+mod mutants;
 mod predicates;
 mod sweep;
-
-use std::rc::Rc;
 
 use certctl::engine::Ending;
 
@@ -27,14 +26,17 @@ fn is_whole() -> bool {
     std::env::var_os("CERTCTL_ALL_HISTORIES").is_some()
 }
 
-/// Whether all that must be true is, once nothing is left to do.
-fn judge(hosts: &Hosts) -> Result<(), String> {
+/// Whether all that must be true is; and whether nothing is left to do.
+fn judge(hosts: &Hosts, is_settled: bool) -> Result<(), String> {
     let history = hosts.history();
     for (name, predicate) in history::ALL {
         // A pair is live before its revision is committed, until it is a document of its own.
         if name != "commits come first" {
             predicate(&history).map_err(|why| format!("{name}: {why}"))?;
         }
+    }
+    if !is_settled {
+        return Err("there is no end of work".to_owned());
     }
     let revision = hosts.record().and_then(|record| record.status.revision);
     let live: Vec<_> = (0..hosts.files.len()).map(|host| hosts.live(host)).collect();
@@ -75,7 +77,7 @@ fn a_host_that_stands_still_at_a_write_beyond_its_lock_sends_nothing_more() {
         }
         let hosts = one_name(2).sharing_files();
         let pause = Disturbance::Pause(Pause::For(SignedDuration::from_mins(20)));
-        let stopped = Run { fuse: Rc::new(Fuse::endless().with(moment, pause)), ..Run::of(0) };
+        let stopped = Run { fuse: Fuse::endless().with(moment, pause), ..Run::of(0) };
         let other = Run { after: SignedDuration::from_mins(10), ..Run::of(1) };
         let went = hosts.run_together(vec![stopped, other]);
         let [stopped, other] = &went[..] else { unreachable!() };

@@ -1,7 +1,5 @@
 //! Two hosts, one certificate: each is disturbed at each moment of its run.
 
-use std::rc::Rc;
-
 use super::{is_whole, judge, one_name};
 use crate::fuse::{Disturbance, Fuse, Pause};
 use crate::stage::host::{LATER, Run};
@@ -54,21 +52,20 @@ impl Kind {
     fn runs(self, first: usize, second: usize) -> Vec<Run> {
         let fault = [Fault::AnswerLost, Fault::RequestLost, Fault::Late];
         let write = |number: usize| Disturbance::Write(fault[(first + number) % fault.len()]);
-        let other = Rc::new(match self {
-            Self::Pause => Fuse::endless(),
+        let endless = Fuse::endless;
+        let other = match self {
+            Self::Pause => endless(),
             Self::Kill => Fuse::at(second),
-            Self::LostReply => Fuse::endless().with(second, Disturbance::LostReply),
-            Self::UnknownPut => Fuse::endless().with(second, write(second)),
-        });
-        let pause = || Disturbance::Pause(Pause::Until(Rc::clone(&other), second));
-        let fuse = Rc::new(match self {
-            Self::Pause => Fuse::endless().with(first, pause()),
+            Self::LostReply => endless().with(second, Disturbance::LostReply),
+            Self::UnknownPut => endless().with(second, write(second)),
+        };
+        let pause = Disturbance::Pause(Pause::Until { run: 1, moment: second });
+        let fuse = match self {
+            Self::Pause => endless().with(first, pause),
             Self::Kill => Fuse::at(first),
-            Self::LostReply => {
-                Fuse::endless().with(first, Disturbance::LostReply).with(first + 1, pause())
-            }
-            Self::UnknownPut => Fuse::endless().with(first, write(0)).with(first + 1, pause()),
-        });
+            Self::LostReply => endless().with(first, Disturbance::LostReply).with(first + 1, pause),
+            Self::UnknownPut => endless().with(first, write(0)).with(first + 1, pause),
+        };
         let [mut one, mut two] = [0, 1].map(Run::of);
         (one.fuse, two.fuse, two.after) = (fuse, other, LATER);
         vec![one, two]
@@ -79,8 +76,8 @@ impl Kind {
 fn disturbed(kind: Kind, first: usize, second: usize) -> Result<(), String> {
     let hosts = one_name(2).sharing_files();
     hosts.run_together(kind.runs(first, second));
-    hosts.settle();
-    judge(&hosts)
+    let is_settled = hosts.settle();
+    judge(&hosts, is_settled)
 }
 
 /// All pairs of moments of some kinds of disturbance; a tenth of them, in which each moment is, unless all

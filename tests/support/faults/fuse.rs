@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::task::Poll;
 
 use jiff::SignedDuration;
@@ -23,13 +22,13 @@ pub(crate) struct Fuse {
     /// What happens at moments, but for the end of the run.
     disturbances: BTreeMap<usize, Disturbance>,
     /// The host stands still from now on.
-    stops: RefCell<Option<Pause>>,
+    stops: Cell<Option<Pause>>,
     /// The run has ended, or was killed.
     is_over: Cell<bool>,
 }
 
 /// What happens at a moment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Disturbance {
     /// The host stands still.
     Pause(Pause),
@@ -40,11 +39,14 @@ pub(crate) enum Disturbance {
 }
 
 /// How long a host stands still.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Pause {
     For(SignedDuration),
-    /// Until another run has passed this moment, or is over.
-    Until(Rc<Fuse>, usize),
+    /// Until another run of those that go on side by side has passed this moment, or is over.
+    Until {
+        run: usize,
+        moment: usize,
+    },
 }
 
 impl Fuse {
@@ -136,7 +138,7 @@ impl Fuse {
         }
         self.labels.borrow_mut().push(label);
         if let Some(Disturbance::Pause(pause)) = self.disturbance() {
-            self.stops.replace(Some(pause.clone()));
+            self.stops.set(Some(*pause));
             yield_once().await;
         }
         if self.left.get().is_some() && self.lost_at.is_none() {

@@ -9,18 +9,21 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::slice::from_ref;
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use certctl::acme::Limits;
+use certctl::controller::Effect;
 use certctl::engine::ports::{
     Borrowed, Clock as _, Collection, Documents, Key, Lease, LiveFiles, Lock, Log, Page, SecretSet,
-    Store, StoreError, Stored, Version,
+    Store, StoreError, Stored, Unguarded, Version,
 };
-use certctl::engine::{Ended, Ending, Engine, Observer, Task};
+use certctl::engine::{Ended, Ending, Engine, Observer, Performer as _, Task};
 use certctl::pki;
 use certctl::resource::{CertificateRecord, Event, NamespacedName, SecretFiles, SecretLinks};
 use certctl::store::{Claim, Records, Share};
 use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use super::ca::Ca;
@@ -28,7 +31,7 @@ use super::disk::{Disk, Memory, is_pair};
 use super::scene::{Scene, options};
 use super::world::{Error, Outside, World};
 use crate::fuse::{Disturbance, Fuse, Pause};
-use crate::history::{History, Recorder, What, Witness};
+use crate::history::{self, History, Recorder, What, Witness};
 use crate::timeline::Timeline;
 use crate::weak::{self, WeakStore, Weakness};
 
@@ -44,9 +47,65 @@ pub(crate) struct Remote {
     pub(crate) host: Rc<weak::Host>,
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) witness: Witness,
+    mutant: Option<Mutant>,
+    /// An intent that [`Mutant::IntentAfterwards`] has not written yet.
+    late: Rc<RefCell<Option<Put>>>,
+}
+
+/// A document, its bytes, and the version that they are to replace.
+type Put = (Key, Vec<u8>, Version);
+
+/// A point in which a program breaks its contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// It writes over what it did not see.
+    Overwrites,
+    /// All its writes have the same id.
+    NoWriteId,
+    /// It takes all locks in the same epoch.
+    EpochStays,
+    /// It cleans up although it has lost the lock.
+    CleansUpLost,
+    /// It writes down that it orders when it has ordered.
+    IntentAfterwards,
 }
 
 impl Remote {
+    fn is(&self, mutant: Mutant) -> bool {
+        self.mutant == Some(mutant)
+    }
+
+    /// The bytes of a document as they are written.
+    fn written(&self, key: &Key, bytes: &[u8]) -> Vec<u8> {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let (Key::Certificate(_), Some(end), true) = (key, end, self.is(Mutant::NoWriteId)) else {
+            return bytes.to_vec();
+        };
+        let mut head: Value = serde_json::from_slice(&bytes[..end]).unwrap();
+        head["owner"] = "0".into();
+        head["epoch"] = 0.into();
+        head["step"] = 0.into();
+        [head.to_string().as_bytes(), &bytes[end..]].concat()
+    }
+
+    async fn put(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
+        let late = self.late.take();
+        if let Some((key, bytes, seen)) = late {
+            self.host.put_if(&key, &bytes, &seen).await?;
+        }
+        if self.is(Mutant::IntentAfterwards) && history::is_creating(bytes) {
+            self.late.replace(Some((key.clone(), bytes.to_vec(), seen.clone())));
+            return Ok(Version::of(bytes));
+        }
+        let mut seen = seen.clone();
+        if self.is(Mutant::Overwrites)
+            && let Some(found) = self.host.get(key).await?
+        {
+            seen = found.revision;
+        }
+        self.host.put_if(key, &self.written(key, bytes), &seen).await
+    }
+
     /// A write, between its moments.
     async fn write<T>(&self, what: String, write: impl Future<Output = T>) -> T {
         self.fuse.pass(format!("before {what}")).await;
@@ -69,12 +128,12 @@ impl Documents for Remote {
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
         let what = format!("create {}", self.place(key));
-        self.write(what, self.host.create(key, bytes)).await
+        self.write(what, self.host.create(key, &self.written(key, bytes))).await
     }
 
     async fn put_if(&self, key: &Key, bytes: &[u8], seen: &Version) -> Result<Version, StoreError> {
         let what = format!("put {}", self.place(key));
-        self.write(what, self.host.put_if(key, bytes, seen)).await
+        self.write(what, self.put(key, bytes, seen)).await
     }
 
     async fn sync(&self, key: &Key) -> Result<(), StoreError> {
@@ -108,8 +167,9 @@ impl Documents for Remote {
     }
 
     async fn lease(&self, lock: &Lock, wait: SignedDuration) -> Result<Held, StoreError> {
-        let lease = Some(self.host.lease(lock, wait).await?);
-        Ok(Held { lease, fuse: Rc::clone(&self.fuse) })
+        let lease = self.host.lease(lock, wait).await?;
+        let epoch = if self.is(Mutant::EpochStays) { 1 } else { lease.epoch() };
+        Ok(Held { lease: Some(lease), fuse: Rc::clone(&self.fuse), epoch })
     }
 
     fn place(&self, key: &Key) -> String {
@@ -122,11 +182,12 @@ impl Documents for Remote {
 pub(crate) struct Held {
     lease: Option<weak::Lease>,
     fuse: Rc<Fuse>,
+    epoch: u64,
 }
 
 impl Lease for Held {
     fn epoch(&self) -> u64 {
-        self.lease.as_ref().unwrap().epoch()
+        self.epoch
     }
 
     fn left(&self) -> SignedDuration {
@@ -263,6 +324,16 @@ pub(crate) struct HostStore {
     pub(crate) files: Files,
 }
 
+impl HostStore {
+    /// The same once more.
+    fn again(&self) -> Self {
+        let Files { disk: Disk { memory, fuse }, witness } = &self.files;
+        let disk = Disk { memory: Rc::clone(memory), fuse: Rc::clone(fuse) };
+        let files = Files { disk, witness: witness.clone() };
+        Self { documents: self.documents.clone(), files }
+    }
+}
+
 impl Store for HostStore {
     type Documents = Remote;
     type LiveFiles = Files;
@@ -298,6 +369,7 @@ pub(crate) struct Hosts {
     /// The host of each run; none of what only looks.
     pub(crate) runs: RefCell<Vec<Option<usize>>>,
     recorder: Rc<Recorder>,
+    pub(crate) mutant: Option<Mutant>,
 }
 
 /// One run of a host.
@@ -305,7 +377,7 @@ pub(crate) struct Run {
     pub(crate) host: usize,
     /// After how long it begins.
     pub(crate) after: SignedDuration,
-    pub(crate) fuse: Rc<Fuse>,
+    pub(crate) fuse: Fuse,
     pub(crate) error: Error,
 }
 
@@ -313,7 +385,7 @@ impl Run {
     /// One that begins at once, and nothing disturbs.
     pub(crate) fn of(host: usize) -> Self {
         let after = SignedDuration::ZERO;
-        Self { host, after, fuse: Rc::default(), error: Error::default() }
+        Self { host, after, fuse: Fuse::endless(), error: Error::default() }
     }
 }
 
@@ -334,7 +406,17 @@ impl Hosts {
         let store = WeakStore::new(&clock, weakness);
         let files = (0..hosts).map(|_| Rc::default()).collect();
         let recorder = Rc::new(Recorder::new(&clock, &store));
-        Self { clock, store, ca, outside, task, files, runs: RefCell::default(), recorder }
+        Self {
+            clock,
+            store,
+            ca,
+            outside,
+            task,
+            files,
+            runs: RefCell::default(),
+            recorder,
+            mutant: None,
+        }
     }
 
     /// All hosts publish into the same files.
@@ -359,17 +441,23 @@ impl Hosts {
         let prepared: Vec<_> = runs
             .into_iter()
             .map(|Run { host, after, fuse, error }| {
-                let (store, same) = self.open(host, &fuse);
-                let (world, shutdown) = self.world(&fuse, same, error);
+                let fuse = Rc::new(fuse);
+                let store = self.open(host, &fuse);
+                let (world, shutdown) = self.world(&fuse, store.again(), error);
                 (after, fuse, store, world, shutdown)
             })
             .collect();
+        let fuses: Vec<Rc<Fuse>> = prepared.iter().map(|run| Rc::clone(&run.1)).collect();
         let together = prepared.iter().map(|(after, fuse, store, world, shutdown)| {
             let run = async {
                 self.clock.sleep(*after).await;
-                engine_run(&self.clock, store, world, shutdown.clone(), from_ref(&self.task)).await
+                let ended = self.engine_run(store, world, shutdown.clone()).await;
+                if self.mutant == Some(Mutant::CleansUpLost) {
+                    self.clean_up(world, &ended).await;
+                }
+                ended
             };
-            self.disturbed(fuse, &store.documents.witness, run)
+            self.disturbed(fuse, fuses.clone(), &store.documents.witness, run)
         });
         let ended = self.clock.run(|| false, futures_util::future::join_all(together)).unwrap();
         self.ca.borrow_mut().look_in_vain();
@@ -380,20 +468,49 @@ impl Hosts {
         went.collect()
     }
 
-    /// The state as a run of this host has it, twice.
-    fn open(&self, host: usize, fuse: &Rc<Fuse>) -> (HostStore, HostStore) {
+    /// The state as a run of this host has it.
+    pub(crate) fn open(&self, host: usize, fuse: &Rc<Fuse>) -> HostStore {
         let mut runs = self.runs.borrow_mut();
         let witness = Witness { recorder: Rc::clone(&self.recorder), run: runs.len() };
         runs.push(Some(host));
-        let (fuse, memory) = (Rc::clone(fuse), &self.files[host]);
-        let documents = Remote { host: Rc::new(self.store.host()), fuse, witness };
-        let open = || {
-            let Remote { fuse, witness, .. } = &documents;
-            let disk = Disk { memory: Rc::clone(memory), fuse: Rc::clone(fuse) };
-            let files = Files { disk, witness: witness.clone() };
-            HostStore { documents: documents.clone(), files }
+        let disk = Disk { memory: Rc::clone(&self.files[host]), fuse: Rc::clone(fuse) };
+        let files = Files { disk, witness: witness.clone() };
+        let documents = Remote {
+            host: Rc::new(self.store.host()),
+            fuse: Rc::clone(fuse),
+            witness,
+            mutant: self.mutant,
+            late: Rc::default(),
         };
-        (open(), open())
+        HostStore { documents, files }
+    }
+
+    async fn engine_run(
+        &self,
+        store: &HostStore,
+        world: &World<HostStore>,
+        shutdown: watch::Receiver<Option<i32>>,
+    ) -> Vec<Ended> {
+        let engine = Engine {
+            ports: Borrowed { clock: &self.clock, store, performer: world },
+            observer: &Deaf,
+            options: options(),
+            shutdown,
+        };
+        engine.run(from_ref(&self.task)).await
+    }
+
+    /// Cleans up after a run that has lost its lock, as none may.
+    async fn clean_up(&self, world: &World<HostStore>, ended: &[Ended]) {
+        if !ended.iter().any(|ended| matches!(ended.ending, Ending::Locked { .. })) {
+            return;
+        }
+        let presented: Vec<_> = world.presented.borrow().values().cloned().collect();
+        for challenge in presented {
+            let effect = Effect::CleanUp { order: String::new(), challenge, target: None };
+            let issuer = Arc::clone(&self.task.issuers.first);
+            world.perform(&self.task, issuer, effect, &Unguarded).await;
+        }
     }
 
     /// What happened so far.
@@ -433,6 +550,7 @@ impl Hosts {
     fn disturbed<T>(
         &self,
         fuse: &Rc<Fuse>,
+        fuses: Vec<Rc<Fuse>>,
         witness: &Witness,
         run: impl Future<Output = T>,
     ) -> impl Future<Output = Option<T>> {
@@ -464,24 +582,24 @@ impl Hosts {
                 }
                 let Some(duration) = fuse.stops() else { return Poll::Pending };
                 witness.note(What::Paused);
-                pause = Some(Box::pin(stand_still(clock.clone(), duration)));
+                pause = Some(Box::pin(stand_still(clock.clone(), fuses.clone(), duration)));
             }
         })
     }
 
-    /// Lets the hosts run, one after the other, until nothing is left to do.
-    pub(crate) fn settle(&self) {
+    /// Lets the hosts run, one after the other, until nothing is left to do. Whether that came.
+    pub(crate) fn settle(&self) -> bool {
         let mut pause = LATER;
         for _ in 0..ROUNDS {
             self.clock.set(self.clock.now() + pause);
             let runs = (0..self.files.len()).map(|host| self.run(Run::of(host)));
             if runs.filter(|went| !went.labels.is_empty()).count() == 0 {
-                return;
+                return true;
             }
             // A failure is followed by a pause, too.
             pause *= 2;
         }
-        panic!("no end of work");
+        false
     }
 
     /// The record of the certificate.
@@ -505,15 +623,15 @@ impl Hosts {
     }
 }
 
-async fn stand_still(clock: Timeline, pause: Pause) {
+async fn stand_still(clock: Timeline, fuses: Vec<Rc<Fuse>>, pause: Pause) {
     match pause {
         Pause::For(duration) => clock.sleep(duration).await,
-        Pause::Until(other, moment) => {
+        Pause::Until { run, moment } => {
             // Each step of any run polls this.
-            std::future::poll_fn(|_| {
-                if other.has_passed(moment) { Poll::Ready(()) } else { Poll::Pending }
-            })
-            .await;
+            let has_passed = |_: &mut Context<'_>| {
+                if fuses[run].has_passed(moment) { Poll::Ready(()) } else { Poll::Pending }
+            };
+            std::future::poll_fn(has_passed).await;
         }
     }
 }
@@ -525,20 +643,4 @@ impl Observer for Deaf {
     fn event(&self, _: &NamespacedName, _: &Event) {}
 
     fn stage(&self, _: &NamespacedName, _: &str) {}
-}
-
-async fn engine_run(
-    clock: &Timeline,
-    store: &HostStore,
-    world: &World<HostStore>,
-    shutdown: watch::Receiver<Option<i32>>,
-    tasks: &[Task],
-) -> Vec<Ended> {
-    let engine = Engine {
-        ports: Borrowed { clock, store, performer: world },
-        observer: &Deaf,
-        options: options(),
-        shutdown,
-    };
-    engine.run(tasks).await
 }
