@@ -112,7 +112,7 @@ pub enum Effect {
         public_key: PublicKeyDigest,
         identifiers: Vec<Identifier>,
     },
-    /// Publish the next key and this chain.
+    /// Publish the next key and this chain; where the live files follow the record, store them.
     Publish {
         /// The chain in PEM, leaf first.
         certificate: String,
@@ -166,6 +166,12 @@ pub enum Effect {
     /// Publish what is left of the live files, and copies of key and chain, again.
     RestoreFiles {
         revision: u32,
+    },
+    /// Publish the stored pair that the record names.
+    Follow {
+        revision: u32,
+        fingerprint: String,
+        contents: SecretContents,
     },
     /// POST "deactivated" to the account.
     DeactivateAccount {
@@ -308,7 +314,7 @@ impl Effect {
             Self::Finalize { .. } => (Ca, "sending the CSR", Doing::Finalize, Request),
             Self::Download { .. } => (Ca, "fetching the certificate", Doing::Download, Order),
             Self::Publish { .. } => (Here, "publishing", Doing::WriteSecret, Order),
-            Self::PublishTemporary { .. } | Self::Rewrite { .. } => {
+            Self::PublishTemporary { .. } | Self::Rewrite { .. } | Self::Follow { .. } => {
                 (Here, "publishing", Doing::WriteSecret, Record)
             }
             Self::AskForRenewalInformation { .. } => {

@@ -15,12 +15,20 @@
 //! | some missing or damaged | there are copies | published as the same revision again |
 //! | some missing or damaged | there are none | none: the trigger decides |
 //!
+//! | record, where hosts share the documents | step |
+//! | --- | --- |
+//! | names another pair than the live one, and that is stored | published, in all formats |
+//! | names an older revision than the live one | none: the trigger decides |
+//!
 //! Formats that are derived from the pair are left out of a repair; `formats` writes them again.
 //! No repair needs an order, and nothing is removed.
 
 use jiff::Timestamp;
 
-use super::{Effect, IllegalOutcome, Outcome, Record, Snapshot, Step};
+use super::{
+    Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step, deploy,
+    formats,
+};
 use crate::resource::{
     CertificateRecord, DataLink, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
 };
@@ -34,16 +42,47 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
     Step::Act(vec![match remedy.clone() {
         Remedy::Link { set, revision } => Effect::RestoreLinks { set, revision },
         Remedy::Publish { revision } => Effect::RestoreFiles { revision },
+        Remedy::Follow { revision, fingerprint } => {
+            let owed = deploy::owe_hooks(&snapshot.record).filter(|_| !snapshot.run.published);
+            if let Some(record) = owed {
+                return Step::Record(Record::of(Change::Certificate(Box::new(record))));
+            }
+            Effect::Follow { revision, fingerprint, contents: formats::contents(snapshot) }
+        }
     }])
 }
 
-/// The event after a repair.
+/// Publishes what this run has issued. All else was repaired before.
+pub fn decide_following(snapshot: &Snapshot, now: Timestamp) -> Step {
+    match &snapshot.repair {
+        Some(Repair { remedy: Remedy::Follow { .. }, .. }) => decide(snapshot, now),
+        Some(_) | None => Step::Settled,
+    }
+}
+
+/// The snapshot as it is then.
+pub fn follow(snapshot: &mut Snapshot) {
+    snapshot.repair = None;
+    let Some(leaf) = snapshot.live_leaf() else { return };
+    let SecretContents { annotations, labels, .. } = formats::contents_with(snapshot, leaf);
+    let formats = formats::written(snapshot);
+    if let Some(pair) = &mut snapshot.secret {
+        (pair.annotations, pair.labels, pair.formats) = (annotations, labels, formats);
+    }
+}
+
+/// The event after a repair; what this run has issued has one.
 pub fn absorb(
     snapshot: &Snapshot,
     outcome: &Outcome,
     now: Timestamp,
 ) -> Result<Record, IllegalOutcome> {
     match &snapshot.repair {
+        Some(Repair { remedy: Remedy::Follow { .. }, .. })
+            if *outcome == Outcome::Done && snapshot.run.published =>
+        {
+            Ok(Record::default())
+        }
         Some(repair) if *outcome == Outcome::Done => Ok(restored(repair, now)),
         Some(_) | None => Err(IllegalOutcome::new("restoring what servers open", outcome)),
     }
@@ -103,7 +142,7 @@ pub(super) fn restored(repair: &Repair, now: Timestamp) -> Record {
     let (reason, live) = match &repair.remedy {
         Remedy::Link { set: Some(set), .. } => (Reason::LinksRestored, format!(", live set {set}")),
         Remedy::Link { set: None, .. } => (Reason::LinksRestored, String::new()),
-        Remedy::Publish { .. } => (Reason::FilesRestored, String::new()),
+        Remedy::Publish { .. } | Remedy::Follow { .. } => (Reason::FilesRestored, String::new()),
     };
     let message = format!("{}; restored without an order{live}", repair.what);
     Record::default().warning(now, reason, message)

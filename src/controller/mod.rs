@@ -61,6 +61,7 @@ pub type Decide = fn(&Snapshot, Timestamp) -> Step;
 /// The pipeline, in the order of the design documents. The first unsettled controller decides the
 /// next step.
 pub const CONTROLLERS: &[(&str, Decide)] = &[
+    ("links, of what was just issued", links::decide_following),
     ("trigger", trigger::decide),
     ("keymanager", keymanager::decide),
     ("requestmanager", requestmanager::decide),
@@ -205,7 +206,7 @@ fn absorb_one(
         Effect::SwitchBack { from, to, .. } => {
             rollback::absorb(snapshot, (*from, *to), &outcome, now)
         }
-        Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } => {
+        Effect::RestoreLinks { .. } | Effect::RestoreFiles { .. } | Effect::Follow { .. } => {
             links::absorb(snapshot, &outcome, now)
         }
     }

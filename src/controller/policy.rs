@@ -108,7 +108,7 @@ fn files_are_not_as_published(s: &Snapshot, _now: Timestamp) -> Option<Violation
     let Repair { what, remedy } = s.repair.as_ref()?;
     let reason = match remedy {
         Remedy::Link { .. } => Reason::MissingLinks,
-        Remedy::Publish { .. } => Reason::DamagedFiles,
+        Remedy::Publish { .. } | Remedy::Follow { .. } => Reason::DamagedFiles,
     };
     Some(violation(reason, format!("{what}; the next run restores this without an order")))
 }

@@ -205,7 +205,7 @@ pub enum Outcome {
     },
     /// `Download`: the chain is for another key than the request's; the error, if that is one.
     OtherKey(EffectError),
-    /// `Publish`: key and chain are live.
+    /// `Publish`: key and chain are live, or stored where the live files follow the record.
     Published(Box<LeafFacts>),
     /// `PublishTemporary`: the next key and a temporary certificate are live.
     PublishedTemporary(Box<LeafFacts>),
@@ -218,7 +218,7 @@ pub enum Outcome {
     },
     /// `Revoke`: the CA's answer.
     Revoked(RevocationAnswer),
-    /// `SwitchBack`, `RestoreLinks`, `RestoreFiles`, `DeactivateAccount`: done.
+    /// `SwitchBack`, `RestoreLinks`, `RestoreFiles`, `Follow`, `DeactivateAccount`: done.
     Done,
     /// Any effect: it failed.
     Failed(EffectError),

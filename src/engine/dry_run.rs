@@ -12,7 +12,7 @@ use super::ports::{Store, StoreError};
 use super::session::{Seen, Session};
 use super::task::Task;
 use crate::controller::{
-    Effect, Intervals, Snapshot, Step, backoff, challenge, deploy, next_step, trigger,
+    Effect, Intervals, Snapshot, Step, backoff, challenge, deploy, links, next_step, trigger,
 };
 use crate::manifest::SecretSource;
 use crate::resource::{DeployStep, Rollback};
@@ -121,6 +121,10 @@ impl Ahead {
             match &step {
                 Step::Record(record) => session.apply(record.clone()),
                 Step::Act(effects) => match effects.as_slice() {
+                    [Effect::Follow { .. }] => {
+                        links::follow(then);
+                        then.files_digest = None;
+                    }
                     [Effect::Rewrite { .. }] => {
                         rewrites = true;
                         then.run.rewritten = Some(String::new());

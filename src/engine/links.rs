@@ -48,7 +48,7 @@ pub async fn live_files<S: Store>(
     let mut repair = links::repair(record, &found, &stored, folder.as_ref());
     let chosen = match repair.as_ref().map(|repair| &repair.remedy) {
         Some(Remedy::Link { set, .. }) => set.as_deref(),
-        Some(Remedy::Publish { .. }) | None => None,
+        Some(Remedy::Publish { .. } | Remedy::Follow { .. }) | None => None,
     };
     let revision = record.and_then(|record| record.status.revision);
     if let Some(at) = sets.iter().position(|set| Some(&*set.name) == chosen && set.files.is_ok()) {

@@ -18,6 +18,7 @@ mod links;
 mod lost_output;
 mod notice;
 mod pace;
+pub mod pair;
 mod perform;
 pub mod ports;
 pub mod precondition;

@@ -89,6 +89,9 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
                 self.restore_links(task, set.as_deref(), revision).await
             }
             Effect::RestoreFiles { revision } => self.restore_files(task, revision).await,
+            Effect::Follow { revision, fingerprint, contents } => {
+                self.follow(task, issuer, (revision, &fingerprint), &contents).await
+            }
             Effect::ObtainAccountKey => self.obtain_account_key(issuer).await,
             Effect::FindAccount => self.find_account(issuer).await,
             Effect::RegisterAccount { contacts } => self.register(issuer, contacts).await,

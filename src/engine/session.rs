@@ -16,7 +16,7 @@ use super::inputs::{account_id, id_of, spec_digest};
 use super::lost_output::lost_output;
 use super::ports::{Documents, Key, LeaseOf, LiveFiles, Part, Store, StoreError, Version};
 use super::task::{Force, Task};
-use super::{gather, links};
+use super::{gather, links, pair};
 use crate::controller::lost_record::Traces;
 use crate::controller::{
     Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, fallback,
@@ -148,7 +148,10 @@ impl<'a, S: Store> Session<'a, S> {
         let secret = task.certificate.secret_key();
         let known =
             (stored_record.is_some() || record.status.revision.is_some()).then_some(&record);
-        let live = links::live_files(store, &secret, known, current_request.as_ref()).await?;
+        let mut live = links::live_files(store, &secret, known, current_request.as_ref()).await?;
+        if let Some(record) = known {
+            pair::follow(store, &name, &secret, record, &mut live).await?;
+        }
         let links::SeenFiles { files, metadata, repair, is_lost } = live;
         let has_temporaries = store.live_files().has_temporaries(&name, &secret)?;
         let settings = task.settings();

@@ -212,6 +212,8 @@ pub enum Remedy {
     /// Files of the live set are missing or damaged: what is left of it, and the copies of key and
     /// chain that exist, are published as this revision again.
     Publish { revision: u32 },
+    /// The pair of this revision, which the record names, is published here: the live files are older.
+    Follow { revision: u32, fingerprint: String },
 }
 
 /// The files of keystores.

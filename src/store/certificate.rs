@@ -18,7 +18,7 @@ use crate::resource::{CertificateRecord, CertificateRequest, NamespacedName, Ord
 use crate::store::documents::{Documents, Lease as _, Stored, Version};
 use crate::store::error::StoreError;
 use crate::store::frame::{Frame, WriteId};
-use crate::store::key::{Key, Part};
+use crate::store::key::{Collection, Key, Part};
 
 /// See the module.
 #[derive(Debug)]
@@ -216,6 +216,12 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         let orders: Vec<_> = orders.filter_map(|(id, order)| Some((id, order.ok()?))).collect();
         let parts = prune::superfluous(record, history_limit, &requests, &orders);
         self.remove(&parts).await?;
+        if D::SHARED {
+            let pairs = self.records().keys(&Collection::Pairs(self.name.clone())).await?;
+            for past in prune::past_pairs(record, pairs) {
+                self.documents.delete(&past).await?;
+            }
+        }
         Ok(parts.len())
     }
 

@@ -96,6 +96,10 @@ pub trait Lease: std::fmt::Debug {
 ///   [`Key::Scheduler`], which only living processes need.
 /// - What belongs to a certificate is written under its lock, an account's under the account's.
 pub trait Documents {
+    /// Whether other hosts use these documents: then each [`Key::Pair`] is one of them, and the live
+    /// files of this host follow what the record names. Else the live set is the pair.
+    const SHARED: bool;
+
     type Lease: Lease;
 
     /// Reads a document.

@@ -11,6 +11,9 @@ pub enum Key {
     Certificate(NamespacedName),
     /// A part of it, which can be read and set aside by itself. It is written with the others.
     Part(NamespacedName, Part),
+    /// The pair of one revision, by the fingerprint of its leaf: key and chain, PEM. Created before the
+    /// record names it, and never changed; only where [`Documents::SHARED`](super::Documents::SHARED).
+    Pair(NamespacedName, u32, String),
     /// `resource::Account`, by the digest of its identity.
     Account(String),
     /// The account's private key, PKCS#8 PEM.
@@ -31,7 +34,7 @@ impl Key {
     /// The certificate that the document belongs to: it is written under [`Lock::Certificate`].
     pub fn certificate(&self) -> Option<&NamespacedName> {
         match self {
-            Self::Certificate(name) | Self::Part(name, _) => Some(name),
+            Self::Certificate(name) | Self::Part(name, _) | Self::Pair(name, ..) => Some(name),
             Self::Account(_)
             | Self::AccountKey(_)
             | Self::AccountLimits(_)
@@ -69,6 +72,8 @@ impl Part {
 pub enum Collection {
     /// All `Key::Certificate`.
     Certificates,
+    /// All `Key::Pair` of one certificate, by revision.
+    Pairs(NamespacedName),
     /// All `Key::Account`.
     Accounts,
 }

@@ -3,6 +3,7 @@
 //! Contract: every name is checked again to be a single path component, although
 //! manifests are validated before: no outside name can escape the tree.
 
+use std::io;
 use std::path::PathBuf;
 
 use crate::resource::{NamespacedName, is_dns_subdomain};
@@ -83,6 +84,7 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
             Place::new(orders(name)?, format!("{revision}-{number}.json"))
         }
         Key::Part(name, Part::NextKey) => Place::new(certificate(name)?, NEXT_KEY_FILE),
+        Key::Pair(name, revision, _) => return Err(no_pair(name, *revision)),
         Key::Account(digest) => Place::new(account(digest)?, ACCOUNT_FILE),
         Key::AccountKey(digest) => Place::new(account(digest)?, ACCOUNT_KEY_FILE),
         Key::AccountLimits(digest) => Place::new(account(digest)?, ACCOUNT_LIMITS_FILE),
@@ -93,6 +95,15 @@ pub(super) fn document(key: &Key) -> Result<Place, StoreError> {
         }
         Key::Scheduler => Place::new(Vec::new(), SCHEDULER_FILE),
     })
+}
+
+/// The live set is the pair.
+fn no_pair(of: &NamespacedName, revision: u32) -> StoreError {
+    StoreError::Io {
+        path: format!("the pair of revision {revision} of {of}"),
+        action: "write",
+        source: io::ErrorKind::Unsupported.into(),
+    }
 }
 
 /// The file of a lock.

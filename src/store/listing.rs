@@ -14,6 +14,7 @@ impl StateDirectory {
     pub(super) fn keys(&self, of: &Collection) -> Result<Vec<Key>, StoreError> {
         match of {
             Collection::Certificates => self.certificates(),
+            Collection::Pairs(_) => Ok(Vec::new()),
             Collection::Accounts => self.accounts(),
         }
     }

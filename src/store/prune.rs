@@ -6,7 +6,7 @@
 //! that is current, or that is not final yet.
 
 use crate::resource::{CertificateRecord, Order};
-use crate::store::key::Part;
+use crate::store::key::{Key, Part};
 
 /// How many failed orders are kept.
 const FAILED_ORDERS: usize = 3;
@@ -46,6 +46,22 @@ pub fn past_revisions(live: u32, history_limit: usize, requests: &[u32]) -> Vec<
     past
 }
 
+/// The pairs to remove of these, which are by revision: those before the last revision that is older
+/// than the live one, and those of the live one that the record does not name. A newer one is about to
+/// be named.
+pub(super) fn past_pairs(record: &CertificateRecord, pairs: Vec<Key>) -> Vec<Key> {
+    let live = record.status.revision.unwrap_or_default();
+    let revision = |key: &Key| if let Key::Pair(_, revision, _) = key { *revision } else { live };
+    let before = pairs.iter().map(revision).filter(|revision| *revision < live).max();
+    let is_past = |key: &Key| match key {
+        Key::Pair(_, revision, fingerprint) if *revision == live => {
+            record.issued_fingerprint.as_ref().is_some_and(|issued| issued != fingerprint)
+        }
+        key => Some(revision(key)) < before,
+    };
+    pairs.into_iter().filter(is_past).collect()
+}
+
 fn has_failed(order: &Order) -> bool {
     order.state.is_failure()
 }
@@ -53,7 +69,7 @@ fn has_failed(order: &Order) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::{OrderPhase, OrderState};
+    use crate::resource::{NamespacedName, OrderPhase, OrderState};
     use crate::store::samples;
 
     fn order(id: (u32, u32), state: OrderState) -> ((u32, u32), Order) {
@@ -99,6 +115,22 @@ mod tests {
         ];
         let expected = [Part::Order(5, 1), Part::Order(6, 1), Part::Order(8, 1), Part::Request(6)];
         assert_eq!(removed(1, &[6, 7, 8], &orders), expected);
+    }
+
+    #[test]
+    fn the_pairs_of_the_live_revision_and_the_one_before_stay_and_those_that_come() {
+        let pair = |revision, of: &str| {
+            Key::Pair(NamespacedName::new("default", "web"), revision, of.to_owned())
+        };
+        let mut record = samples::record();
+        (record.status.revision, record.issued_fingerprint) = (Some(8), Some("b".to_owned()));
+        let all = [(3, "a"), (5, "a"), (6, "a"), (6, "b"), (8, "a"), (8, "b"), (9, "a")];
+        let all = all.map(|(revision, of)| pair(revision, of));
+        let expected = [pair(3, "a"), pair(5, "a"), pair(8, "a")];
+        assert_eq!(past_pairs(&record, all.to_vec()), expected);
+        assert_eq!(past_pairs(&record, all[6..].to_vec()), []);
+        (record.status.revision, record.issued_fingerprint) = (None, None);
+        assert_eq!(past_pairs(&record, all.to_vec()), []);
     }
 
     #[test]

@@ -246,6 +246,29 @@ impl<'a, D: Documents> Records<'a, D> {
         Ok(stored.map(|stored| stored.bytes))
     }
 
+    /// The pair of a revision, by the fingerprint of its leaf.
+    pub async fn pair(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+        fingerprint: &str,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
+        let key = Key::Pair(name.clone(), revision, fingerprint.to_owned());
+        Ok(self.documents.get(&key).await?.map(|stored| stored.bytes))
+    }
+
+    /// Writes the pair of a revision, unless these bytes are there.
+    pub async fn create_pair(
+        &self,
+        name: &NamespacedName,
+        revision: u32,
+        fingerprint: &str,
+        pem: &[u8],
+    ) -> Result<(), StoreError> {
+        let key = Key::Pair(name.clone(), revision, fingerprint.to_owned());
+        self.put(&key, pem, None).await.map(drop)
+    }
+
     /// The key of an account, PKCS#8 PEM.
     pub async fn account_key(
         &self,
@@ -379,9 +402,10 @@ mod tests {
             Key::Revoked(fingerprint) => records.revoked(fingerprint).await?.is_some(),
             Key::Scheduler => records.queue().await?.is_some(),
             Key::AccountLimits(digest) => records.account_limits(digest).await?.is_some(),
-            Key::Certificate(_) | Key::Part(_, Part::NextKey) | Key::AccountKey(_) => {
-                unreachable!()
-            }
+            Key::Certificate(_)
+            | Key::Part(_, Part::NextKey)
+            | Key::Pair(..)
+            | Key::AccountKey(_) => unreachable!(),
         })
     }
 

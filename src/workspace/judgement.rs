@@ -24,7 +24,7 @@ impl State {
         } else if let Some(repair) = &view.links {
             match repair.remedy {
                 Remedy::Link { .. } => Self::LinksMissing,
-                Remedy::Publish { .. } => Self::FilesDamaged,
+                Remedy::Publish { .. } | Remedy::Follow { .. } => Self::FilesDamaged,
             }
         } else if view.overdue.is_some() {
             Self::Overdue

@@ -262,7 +262,9 @@ impl Outlook {
         let Some(repair) = &dry_run.snapshot.repair else { return self };
         let (action, reason) = match repair.remedy {
             Remedy::Link { .. } => (Action::Relink, Reason::MissingLinks),
-            Remedy::Publish { .. } => (Action::Restore, Reason::DamagedFiles),
+            Remedy::Publish { .. } | Remedy::Follow { .. } => {
+                (Action::Restore, Reason::DamagedFiles)
+            }
         };
         let is_small = match self.when {
             When::NextRun => matches!(self.next, Some(Action::Rewrite | Action::Deploy)),
@@ -421,6 +423,7 @@ fn is_of_issuance(effect: &Effect) -> bool {
         | Effect::SwitchBack { .. }
         | Effect::RestoreLinks { .. }
         | Effect::RestoreFiles { .. }
+        | Effect::Follow { .. }
         | Effect::DeactivateAccount { .. } => false,
     }
 }

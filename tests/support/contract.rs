@@ -117,7 +117,9 @@ fn kinds() -> Vec<Key> {
 /// The lock under which a document is written.
 fn lock_of(key: &Key) -> Option<Lock> {
     match key {
-        Key::Certificate(name) | Key::Part(name, _) => Some(Lock::Certificate(name.clone())),
+        Key::Certificate(name) | Key::Part(name, _) | Key::Pair(name, ..) => {
+            Some(Lock::Certificate(name.clone()))
+        }
         Key::Account(digest) | Key::AccountKey(digest) | Key::AccountLimits(digest) => {
             Some(Lock::Account(digest.clone()))
         }
@@ -156,6 +158,8 @@ impl<D: Documents> Framed<D> {
 }
 
 impl<D: Documents> Documents for Framed<D> {
+    const SHARED: bool = D::SHARED;
+
     type Lease = D::Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {

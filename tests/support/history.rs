@@ -78,7 +78,8 @@ impl Request {
             | Effect::Deploy { .. }
             | Effect::SwitchBack { .. }
             | Effect::RestoreLinks { .. }
-            | Effect::RestoreFiles { .. } => return None,
+            | Effect::RestoreFiles { .. }
+            | Effect::Follow { .. } => return None,
         })
     }
 }

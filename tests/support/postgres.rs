@@ -213,6 +213,8 @@ impl Postgres {
 }
 
 impl Documents for Postgres {
+    const SHARED: bool = true;
+
     type Lease = Held;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
@@ -260,7 +262,12 @@ impl Documents for Postgres {
             return self.write(&text, sql, &[(&text, Type::TEXT)]).await.map(drop);
         };
         let (of, log) = (name_text(name)?, log_text(&Log::Events(name.clone()))?);
-        let parts = [format!("{ASIDE}certificate {of}"), format!("{ASIDE}part {of}")];
+        let parts = [
+            format!("{ASIDE}certificate {of}"),
+            format!("{ASIDE}part {of}"),
+            format!("pair {of}"),
+            format!("{ASIDE}pair {of}"),
+        ];
         let all = [&parts[..], std::slice::from_ref(&text)].concat();
         let sql = "WITH past AS (DELETE FROM logs WHERE log = $2) \
                    DELETE FROM documents USING unnest($1) AS its (part) \
@@ -284,7 +291,7 @@ impl Documents for Postgres {
     }
 
     async fn list(&self, of: &Collection, after: Option<&Key>) -> Result<Page, StoreError> {
-        let begin = collection_text(of).to_owned();
+        let begin = collection_text(of)?;
         // What follows a key's parts is a space; nothing lies between that and this.
         let end = format!("{}!", begin.trim_end());
         let begin =
@@ -654,6 +661,9 @@ fn key_text(key: &Key) -> Result<String, StoreError> {
         Key::Part(name, part) => {
             format!("part {} {}", name_text(name)?, serde_json::to_string(part).unwrap())
         }
+        Key::Pair(name, revision, fingerprint) => {
+            format!("pair {} {revision:010} {}", name_text(name)?, digest_text(fingerprint)?)
+        }
         Key::Account(digest) => format!("account {}", digest_text(digest)?),
         Key::AccountKey(digest) => format!("account-key {}", digest_text(digest)?),
         Key::AccountLimits(digest) => format!("account-limits {}", digest_text(digest)?),
@@ -669,17 +679,21 @@ fn parse_key(text: &str) -> Option<Key> {
     let name = |namespace: &str, name: &str| NamespacedName::new(namespace, name);
     Some(match *parts {
         ["certificate", of, it] => Key::Certificate(name(of, it)),
+        ["pair", of, it, revision, fingerprint] => {
+            Key::Pair(name(of, it), revision.parse().ok()?, fingerprint.to_owned())
+        }
         ["account", digest] => Key::Account(digest.to_owned()),
         _ => return None,
     })
 }
 
 /// How the keys begin.
-fn collection_text(of: &Collection) -> &'static str {
-    match of {
-        Collection::Certificates => "certificate ",
-        Collection::Accounts => "account ",
-    }
+fn collection_text(of: &Collection) -> Result<String, StoreError> {
+    Ok(match of {
+        Collection::Certificates => "certificate ".to_owned(),
+        Collection::Pairs(name) => format!("pair {} ", name_text(name)?),
+        Collection::Accounts => "account ".to_owned(),
+    })
 }
 
 fn log_text(log: &Log) -> Result<String, StoreError> {

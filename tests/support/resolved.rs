@@ -75,6 +75,8 @@ impl<L: Lease> Lease for Resolved<L> {
 }
 
 impl<D: Documents> Documents for Resolved<D> {
+    const SHARED: bool = D::SHARED;
+
     type Lease = Resolved<D::Lease>;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {

@@ -276,6 +276,9 @@ impl Memory {
         let is_of = |key: &&Key| match key {
             Key::Certificate(_) => *of == Collection::Certificates || self.is(Mutant::ListOfAll),
             Key::Account(_) => *of == Collection::Accounts || self.is(Mutant::ListOfAll),
+            Key::Pair(name, ..) => {
+                *of == Collection::Pairs(name.clone()) || self.is(Mutant::ListOfAll)
+            }
             Key::Part(..)
             | Key::AccountKey(_)
             | Key::AccountLimits(_)
@@ -616,6 +619,8 @@ impl Host {
 }
 
 impl Documents for Host {
+    const SHARED: bool = true;
+
     type Lease = Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {

@@ -1,11 +1,12 @@
 //! Missing links: which set is linked again, and which one stays beside a damaged one.
 
-use super::fixture::{key, leaf, live, now};
-use crate::controller::links::{damage, decide, repair, restored};
+use super::fixture::{key, leaf, live, now, written_record};
+use crate::controller::links::{damage, decide, decide_following, repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
-use crate::controller::{Effect, Step};
+use crate::controller::{Effect, Outcome, Record, Snapshot, Step, absorb, formats, next_step};
 use crate::resource::{
-    DataLink, EventType, LeafFacts, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
+    DataLink, DeployTarget, Deployment, EventType, LeafFacts, PublishedPair, Reason, Remedy,
+    Repair, SecretLinks, StoredPair,
 };
 
 /// A pair; its key is another's when the digests differ.
@@ -181,4 +182,66 @@ fn damaged_files_of_the_live_set_are_published_again_and_say_which() {
     let event = restored(&repair, now()).events.remove(0);
     let expected_message = "tls.key is missing; restored without an order".to_owned();
     assert_eq!((event.reason, event.message), (Reason::FilesRestored, expected_message));
+}
+
+fn behind(snapshot: &mut Snapshot) -> Effect {
+    let what = "revision 1 is not live on this host".to_owned();
+    let (revision, fingerprint) = (1, "sha256 of live".to_owned());
+    let remedy = Remedy::Follow { revision, fingerprint: fingerprint.clone() };
+    snapshot.repair = Some(Repair { what, remedy });
+    Effect::Follow { revision, fingerprint, contents: formats::contents(snapshot) }
+}
+
+#[test]
+fn the_pair_that_the_record_names_is_published_before_anything_is_decided_on_the_live_one() {
+    let mut snapshot = live();
+    // Another certificate is live, and there is a reason to issue.
+    let names = snapshot.secret.replace(pair("older", "older"));
+    assert!(first_violation(TRIGGER, &snapshot, now()).is_some());
+    snapshot.secret = names;
+    let follow = behind(&mut snapshot);
+    let step = Step::Act(vec![follow.clone()]);
+    assert_eq!(decide(&snapshot, now()), step);
+    assert_eq!(next_step(&snapshot, now()).1, step);
+    let violation = first_violation(READINESS, &snapshot, now()).unwrap();
+    assert_eq!(violation.reason, Reason::DamagedFiles);
+    let event = absorb(&mut snapshot, &follow, Outcome::Done, now()).unwrap().events.remove(0);
+    let expected_message = "revision 1 is not live on this host; restored without an order";
+    assert_eq!((event.reason, &*event.message), (Reason::FilesRestored, expected_message));
+    // The issuance of this run has said so.
+    snapshot.run.published = true;
+    let record = absorb(&mut snapshot, &follow, Outcome::Done, now()).unwrap();
+    assert_eq!(record, Record::default());
+    // What was repaired before the goal is not looked at again.
+    let remedy = Remedy::Publish { revision: 1 };
+    snapshot.repair = Some(Repair { what: String::new(), remedy });
+    assert_eq!(decide_following(&snapshot, now()), Step::Settled);
+}
+
+#[test]
+fn hooks_are_owed_before_the_pair_of_another_host_is_live_here() {
+    let mut snapshot = live();
+    let output = DeployTarget::Output {
+        folder: "/etc/tls".to_owned(),
+        owner: None,
+        group: None,
+        mode: None,
+    };
+    let (hook, reload) = ["install", "nginx"].map(str::to_owned).into();
+    let targets =
+        [output, DeployTarget::Hook { name: hook }, DeployTarget::Reload { name: reload }];
+    let done = |target: &DeployTarget| Deployment {
+        files: Some("live".to_owned()),
+        ..Deployment::new(target.clone())
+    };
+    snapshot.record.deployments = targets.iter().map(done).collect();
+    let act = Step::Act(vec![behind(&mut snapshot)]);
+    let Step::Record(record) = decide(&snapshot, now()) else { panic!("nothing is owed") };
+    let owed = written_record(&record).clone();
+    let files: Vec<bool> = owed.deployments.iter().map(|one| one.files.is_some()).collect();
+    assert_eq!(files, [true, false, false]);
+    assert_eq!(decide(&Snapshot { record: owed, ..snapshot.clone() }, now()), act);
+    // What this run has issued is deployed nowhere.
+    snapshot.run.published = true;
+    assert_eq!(decide(&snapshot, now()), act);
 }

@@ -13,7 +13,7 @@ use super::shared::Shared;
 use crate::controller::{Effect, EffectError, Outcome, Record, Snapshot, absorb, backoff, limit};
 use crate::engine::claim::Claim;
 use crate::engine::goal::Goal;
-use crate::engine::ports::{Clock, LeaseOf, Performer, Ports, StoreError};
+use crate::engine::ports::{Clock, Documents, LeaseOf, Performer, Ports, Store, StoreError};
 use crate::engine::run::Engine;
 use crate::engine::session::Session;
 use crate::engine::task::{Force, Task};
@@ -189,18 +189,23 @@ impl<'a, P: Ports> Drive<'a, P> {
         self.in_flight.retain(|other| other != effect);
         let now = self.engine.ports.clock().now();
         let is_done = outcome == Outcome::Done;
+        // The record names the pair, and the live files follow it.
+        let is_to_follow =
+            <P::Store as Store>::Documents::SHARED && matches!(outcome, Outcome::Published(_));
         if let Some(change) = backoff::answered(&self.session.snapshot, effect, &outcome) {
             self.session.apply(Record::of(change));
         }
         match absorb(&mut self.session.snapshot, effect, outcome, now) {
             Ok(record) => {
-                self.is_outdated |= is_done
-                    && matches!(
-                        effect,
-                        Effect::SwitchBack { .. }
-                            | Effect::RestoreLinks { .. }
-                            | Effect::RestoreFiles { .. }
-                    );
+                self.is_outdated |= is_to_follow
+                    || is_done
+                        && matches!(
+                            effect,
+                            Effect::SwitchBack { .. }
+                                | Effect::RestoreLinks { .. }
+                                | Effect::RestoreFiles { .. }
+                                | Effect::Follow { .. }
+                        );
                 self.session.apply(record);
             }
             Err(illegal) => {

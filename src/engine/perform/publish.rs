@@ -11,7 +11,8 @@ use crate::controller::{EffectError, Outcome, SecretContents};
 use crate::engine::gather::{published_pair, salted_digest, with_metadata};
 use crate::engine::inputs::{digest_of, names_of};
 use crate::engine::links::{SeenFiles, decoded, live_files};
-use crate::engine::ports::{Clock, LiveFiles, Store};
+use crate::engine::pair::{Pair, to_publish};
+use crate::engine::ports::{Clock, Documents, LiveFiles, Store};
 use crate::engine::task::Task;
 use crate::pki::{self, KeystoreContents};
 use crate::resource::{
@@ -38,7 +39,8 @@ fn spent<'a>(
 }
 
 impl<C: Clock, S: Store> World<'_, C, S> {
-    /// Publishes key, chain and metadata in one step.
+    /// Publishes key, chain and metadata in one step; where hosts share the documents, stores the pair,
+    /// which is live on no host before the record names it.
     pub(super) async fn publish(
         &self,
         task: &Task,
@@ -47,7 +49,18 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         contents: &SecretContents,
         entry: Issued<'_>,
     ) -> Result<Outcome, EffectError> {
-        let leaf = self.put_live(task, issuer, certificate, entry.revision, contents).await?;
+        let key = self.next_key(task).await?;
+        let chain = pki::Chain::from_pem(certificate).map_err(error::local)?;
+        let pair = Pair { key, chain };
+        let files = self.secret_files(task, issuer, contents, &pair)?;
+        let leaf = pair.chain.leaf().clone();
+        if S::Documents::SHARED {
+            let name = task.certificate.metadata.key();
+            let stored = pair.store(self.store.documents(), &name, entry.revision).await;
+            stored.map_err(|e| error::state(&e))?;
+        } else {
+            self.put_live(task, &leaf, entry.revision, &files).await?;
+        }
         let line = self.issuance(task, &leaf, entry);
         Records::new(self.store.documents())
             .log_issuance(line)
@@ -90,8 +103,11 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     ) -> Result<Outcome, EffectError> {
         let key = self.next_key(task).await?;
         let pem = pki::temporary_certificate(&task.certificate.spec, &key, self.clock.now());
-        let pem = pem.map_err(error::local)?;
-        let leaf = self.put_live(task, issuer, &pem, revision, contents).await?;
+        let chain = pki::Chain::from_pem(&pem.map_err(error::local)?).map_err(error::local)?;
+        let pair = Pair { key, chain };
+        let files = self.secret_files(task, issuer, contents, &pair)?;
+        let leaf = pair.chain.leaf().clone();
+        self.put_live(task, &leaf, revision, &files).await?;
         Ok(Outcome::PublishedTemporary(Box::new(leaf)))
     }
 
@@ -114,7 +130,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         };
         let key = pki::PrivateKey::from_pem(&text("tls.key")?).map_err(error::precondition)?;
         let chain = pki::Chain::from_pem(&text("tls.crt")?).map_err(error::precondition)?;
-        let files = self.secret_files(task, issuer, contents, &key, &chain)?;
+        let files = self.secret_files(task, issuer, contents, &Pair { key, chain })?;
         self.store
             .live_files()
             .publish(&secret, revision, &files, None)
@@ -151,27 +167,41 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         Ok(Outcome::Done)
     }
 
-    /// Publishes the next key with this chain, and keeps the last good set when the live one is
-    /// damaged, or cannot be live again.
-    async fn put_live(
+    /// Publishes the stored pair that the record names. Nothing is done when it names another one by
+    /// now, or the live files are not behind it any more.
+    pub(super) async fn follow(
         &self,
         task: &Task,
         issuer: &Issuer,
-        certificate: &str,
-        revision: u32,
+        (revision, fingerprint): (u32, &str),
         contents: &SecretContents,
-    ) -> Result<LeafFacts, EffectError> {
-        let key = self.next_key(task).await?;
-        let chain = pki::Chain::from_pem(certificate).map_err(error::local)?;
-        let files = self.secret_files(task, issuer, contents, &key, &chain)?;
+    ) -> Result<Outcome, EffectError> {
+        let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
+        let pair = to_publish(self.store, &name, &secret, (revision, fingerprint)).await;
+        if let Some(pair) = pair.map_err(|e| error::state(&e))? {
+            let files = self.secret_files(task, issuer, contents, &pair)?;
+            self.put_live(task, pair.chain.leaf(), revision, &files).await?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Publishes the files of this leaf, and keeps the last good set when the live one is damaged, or
+    /// cannot be live again.
+    async fn put_live(
+        &self,
+        task: &Task,
+        leaf: &LeafFacts,
+        revision: u32,
+        files: &SecretFiles,
+    ) -> Result<(), EffectError> {
         let secret = task.certificate.secret_key();
         let sets = self.sets(&secret).await?;
         let record = self.record(&task.certificate.metadata.key()).await?;
         let banned = self.banned_keys().await?;
         let is_spent = spent(record.as_ref(), &banned);
-        let last_good = StoredPair::last_good(&sets, &chain.leaf().fingerprint, is_spent);
-        let done = self.store.live_files().publish(&secret, revision, &files, last_good).await;
-        done.map(|()| chain.leaf().clone()).map_err(|e| error::state(&e))
+        let last_good = StoredPair::last_good(&sets, &leaf.fingerprint, is_spent);
+        let done = self.store.live_files().publish(&secret, revision, files, last_good).await;
+        done.map_err(|e| error::state(&e))
     }
 
     /// The pairs that are there of a Secret.
@@ -215,8 +245,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
         task: &Task,
         issuer: &Issuer,
         of: &SecretContents,
-        key: &pki::PrivateKey,
-        chain: &pki::Chain,
+        Pair { key, chain }: &Pair,
     ) -> Result<SecretFiles, EffectError> {
         let mut files = pki::secret_files(&task.certificate.spec, key, chain);
         let authorities = authorities(task, issuer, of)?;

@@ -12,12 +12,15 @@ use crate::store::opening::OpenMode;
 use crate::store::{atomic, journal, layout};
 
 impl Documents for StateDirectory {
+    const SHARED: bool = false;
+
     type Lease = KernelLock;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
         match key {
             Key::Certificate(of) => return self.whole(of),
             Key::Part(of, part) => return self.part(of, *part),
+            Key::Pair(..) => return Ok(None),
             Key::Account(_)
             | Key::AccountKey(_)
             | Key::AccountLimits(_)
@@ -42,7 +45,7 @@ impl Documents for StateDirectory {
     }
 
     async fn create(&self, key: &Key, bytes: &[u8]) -> Result<Version, StoreError> {
-        match key.certificate() {
+        match key.certificate().filter(|_| !matches!(key, Key::Pair(..))) {
             Some(of) => self.put_step(of, bytes, None),
             None => self.create_file(key, bytes),
         }
@@ -64,6 +67,9 @@ impl Documents for StateDirectory {
     }
 
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
+        if matches!(key, Key::Pair(..)) {
+            return Ok(());
+        }
         let Some(of) = key.certificate() else { return self.remove_file(key) };
         // The record goes last: a repeated removal ends what a killed one left.
         self.open_steps().get().remove(of);
@@ -128,5 +134,28 @@ impl Documents for StateDirectory {
             |error| error.to_string(),
             |place| text(&self.path.join(place.relative_path())),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::resource::NamespacedName;
+
+    #[test]
+    fn the_directory_has_no_pairs_beside_the_live_sets() {
+        let scratch = tempfile::tempdir().unwrap();
+        let state = StateDirectory::open(&scratch.path().join("s"), OpenMode::ReadWrite).unwrap();
+        let web = NamespacedName::new("default", "web");
+        let pair = Key::Pair(web.clone(), 1, "ab".to_owned());
+        assert!(state.get(&pair).now_or_never().unwrap().unwrap().is_none());
+        let made = state.create(&pair, b"pair").now_or_never().unwrap();
+        let told = made.unwrap_err().to_string();
+        assert!(told.starts_with("the pair of revision 1 of default/web: cannot write"), "{told}");
+        let listed = state.list(&Collection::Pairs(web), None).now_or_never().unwrap();
+        assert_eq!(listed.unwrap(), Page::default());
+        state.delete(&pair).now_or_never().unwrap().unwrap();
     }
 }

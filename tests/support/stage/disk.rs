@@ -123,6 +123,8 @@ impl Drop for Lease {
 }
 
 impl Documents for Disk {
+    const SHARED: bool = false;
+
     type Lease = Lease;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
@@ -196,6 +198,7 @@ impl Documents for Disk {
             Collection::Certificates => {
                 keys().filter(|key| matches!(key, Key::Certificate(_))).cloned().collect()
             }
+            Collection::Pairs(_) => Vec::new(),
             Collection::Accounts => {
                 keys().filter(|key| matches!(key, Key::Account(_))).cloned().collect()
             }

@@ -68,6 +68,8 @@ pub(crate) enum Mutant {
     CleansUpLost,
     /// It writes down that it orders when it has ordered.
     IntentAfterwards,
+    /// A pair is live before the record names it.
+    PublishesFirst,
 }
 
 impl Remote {
@@ -120,6 +122,8 @@ impl Remote {
 }
 
 impl Documents for Remote {
+    const SHARED: bool = weak::Host::SHARED;
+
     type Lease = Held;
 
     async fn get(&self, key: &Key) -> Result<Option<Stored>, StoreError> {
@@ -419,13 +423,6 @@ impl Hosts {
         }
     }
 
-    /// All hosts publish into the same files.
-    pub(crate) fn sharing_files(mut self) -> Self {
-        let files = Rc::clone(&self.files[0]);
-        self.files.fill(files);
-        self
-    }
-
     /// One run of one host.
     pub(crate) fn run(&self, run: Run) -> HostWent {
         self.run_together(vec![run]).pop().unwrap()
@@ -528,6 +525,7 @@ impl Hosts {
         let world = World {
             clock: self.clock.clone(),
             witness: Some(store.documents.witness.clone()),
+            publishes_first: self.mutant == Some(Mutant::PublishesFirst),
             store,
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),

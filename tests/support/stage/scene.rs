@@ -281,6 +281,7 @@ impl Scene {
             clock: self.clock.clone(),
             store: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
             witness: None,
+            publishes_first: false,
             fuse: Rc::clone(fuse),
             ca: Rc::clone(&self.ca),
             outside: Rc::clone(&self.outside),

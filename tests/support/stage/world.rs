@@ -13,7 +13,8 @@ use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
 use certctl::engine::inputs::{account_id, digest_of, names_of};
-use certctl::engine::ports::{Clock as _, Guard, LiveFiles as _, Store, StoreError};
+use certctl::engine::pair::{self, Pair};
+use certctl::engine::ports::{Clock as _, Documents, Guard, LiveFiles as _, Store, StoreError};
 use certctl::engine::{Alert, Performer, Task, look};
 use certctl::pki::{self, Chain, ChainError, PrivateKey};
 use certctl::resource::{
@@ -71,6 +72,8 @@ pub(crate) struct World<S: Store = Disk> {
     /// Notes what the CA and the DNS providers receive, where other hosts write. Without it, each
     /// effect is compared with what is stored.
     pub(crate) witness: Option<Witness>,
+    /// Whether it breaks its contract, and publishes what no record names.
+    pub(crate) publishes_first: bool,
     pub(crate) fuse: Rc<Fuse>,
     pub(crate) ca: Rc<RefCell<Ca>>,
     pub(crate) outside: Rc<RefCell<Outside>>,
@@ -164,7 +167,17 @@ impl<S: Store> World<S> {
                 Ok(Outcome::CleanedUp)
             }
             Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
-                let leaf = self.publish(task, certificate, *revision, contents).await?;
+                let key = self.next_key(&name).await?;
+                let pair = Pair { key, chain: Chain::from_pem(certificate).unwrap() };
+                if S::Documents::SHARED {
+                    let stored = pair.store(self.store.documents(), &name, *revision).await;
+                    stored.map_err(|error| of_the_store(&error))?;
+                }
+                if !S::Documents::SHARED || self.publishes_first {
+                    let done = self.publish(task, &pair, *revision, contents).await;
+                    done.map_err(|error| of_the_store(&error))?;
+                }
+                let leaf = pair.chain.leaf().clone();
                 let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
                 self.records().log_issuance(line).await.map_err(|error| of_the_store(&error))?;
                 Ok(Outcome::Published(Box::new(leaf)))
@@ -172,8 +185,20 @@ impl<S: Store> World<S> {
             Effect::PublishTemporary { revision, contents } => {
                 let (key, now) = (self.next_key(&name).await?, self.clock.now());
                 let pem = pki::temporary_certificate(&task.certificate.spec, &key, now).unwrap();
-                let leaf = self.publish(task, &pem, *revision, contents).await?;
-                Ok(Outcome::PublishedTemporary(Box::new(leaf)))
+                let pair = Pair { key, chain: Chain::from_pem(&pem).unwrap() };
+                let done = self.publish(task, &pair, *revision, contents).await;
+                done.map_err(|error| of_the_store(&error))?;
+                Ok(Outcome::PublishedTemporary(Box::new(pair.chain.leaf().clone())))
+            }
+            Effect::Follow { revision, fingerprint, contents } => {
+                let to_publish =
+                    pair::to_publish(&self.store, &name, &secret, (*revision, fingerprint));
+                let pair = to_publish.await.map_err(|error| of_the_store(&error))?;
+                if let Some(pair) = pair {
+                    let done = self.publish(task, &pair, *revision, contents).await;
+                    done.map_err(|error| of_the_store(&error))?;
+                }
+                Ok(Outcome::Done)
             }
             Effect::Deploy { .. } => Ok(self.deployed(task).await),
             Effect::SwitchBack { set, .. } => {
@@ -266,13 +291,11 @@ impl<S: Store> World<S> {
     async fn publish(
         &self,
         task: &Task,
-        pem: &str,
+        Pair { key, chain }: &Pair,
         revision: u32,
         contents: &SecretContents,
-    ) -> Result<LeafFacts, EffectError> {
-        let chain = Chain::from_pem(pem).unwrap();
-        let key = self.next_key(&task.certificate.metadata.key()).await?;
-        let mut files = pki::secret_files(&task.certificate.spec, &key, &chain);
+    ) -> Result<(), StoreError> {
+        let mut files = pki::secret_files(&task.certificate.spec, key, chain);
         let mut annotations = contents.annotations.clone();
         annotations.extend(annotations_of(chain.leaf()));
         let files_of = files.0.iter().map(|(name, bytes)| (name, digest_of(bytes)));
@@ -283,8 +306,7 @@ impl<S: Store> World<S> {
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
         let (files_of, secret) = (self.store.live_files(), task.certificate.secret_key());
-        let done = files_of.publish(&secret, revision, &files, None).await;
-        done.map(|()| chain.leaf().clone()).map_err(|error| of_the_store(&error))
+        files_of.publish(&secret, revision, &files, None).await
     }
 
     /// A line of `issuance.log`.

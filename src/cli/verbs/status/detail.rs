@@ -103,7 +103,7 @@ fn secret(page: &mut Page, view: &CertificateView) {
     if let Some(repair) = &view.links {
         let key = match repair.remedy {
             Remedy::Link { .. } => "Links",
-            Remedy::Publish { .. } => "Files",
+            Remedy::Publish { .. } | Remedy::Follow { .. } => "Files",
         };
         page.line(1, key, escape(&repair.what));
     }
