@@ -53,8 +53,7 @@ pub(super) fn history(seed: u64, mutant: Option<Mutant>) -> Result<(), String> {
     if random.below(4) == 0 {
         scene.ca.borrow_mut().proven.insert(identifier("a.example"));
     }
-    let mut hosts =
-        Hosts::new(HOSTS, scene, Weakness { seed, ..Weakness::default() }).sharing_files();
+    let mut hosts = Hosts::new(HOSTS, scene, Weakness { seed, ..Weakness::default() });
     hosts.mutant = mutant;
     for _ in 0..=random.below(2) {
         hosts.run_together((0..HOSTS).map(|host| run(&mut random, host)).collect());

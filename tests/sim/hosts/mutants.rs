@@ -42,3 +42,8 @@ fn a_program_that_cleans_up_although_it_has_lost_the_lock() {
 fn a_program_that_writes_down_that_it_orders_when_it_has_ordered() {
     is_found_by(Mutant::IntentAfterwards, &["intents come first"]);
 }
+
+#[test]
+fn a_program_whose_pair_is_live_before_the_record_names_it() {
+    is_found_by(Mutant::PublishesFirst, &["commits come first"]);
+}

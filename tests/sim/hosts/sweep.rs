@@ -74,7 +74,7 @@ impl Kind {
 
 /// Two hosts that were disturbed at these moments, and then were not.
 fn disturbed(kind: Kind, first: usize, second: usize) -> Result<(), String> {
-    let hosts = one_name(2).sharing_files();
+    let hosts = one_name(2);
     hosts.run_together(kind.runs(first, second));
     let is_settled = hosts.settle();
     judge(&hosts, is_settled)
