@@ -102,8 +102,9 @@ fn web() -> NamespacedName {
 }
 
 /// One of each kind.
-fn kinds() -> Vec<Key> {
-    vec![
+fn kinds<H: Hosts>() -> Vec<Key> {
+    let pair = H::Host::SHARED.then(|| pair(&web(), 1, "ab"));
+    let kinds = [
         Key::Certificate(web()),
         Key::Account("ab".to_owned()),
         Key::AccountKey("ab".to_owned()),
@@ -111,7 +112,12 @@ fn kinds() -> Vec<Key> {
         Key::BannedKeys,
         Key::Revoked("ab".to_owned()),
         Key::Scheduler,
-    ]
+    ];
+    kinds.into_iter().chain(pair).collect()
+}
+
+fn pair(of: &NamespacedName, revision: u32, fingerprint: &str) -> Key {
+    Key::Pair(of.clone(), revision, fingerprint.to_owned())
 }
 
 /// The lock under which a document is written.
@@ -296,7 +302,7 @@ async fn turn() {
 
 async fn a_document_that_exists_is_not_created<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         let version = create(&one, &key, b"first").await;
         for host in [&one, &other] {
             let found = work(host, &key, async || host.create(&key, b"second").await).await;
@@ -316,7 +322,7 @@ async fn a_document_that_exists_is_not_created<H: Hosts>(hosts: &H) {
 
 async fn a_write_over_another_version_is_refused_and_changes_nothing<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         let first = create(&one, &key, b"first").await;
         let second = put(&other, &key, b"second", &first).await;
         for (host, text) in [(&one, b"third"), (&other, b"forth")] {
@@ -332,7 +338,7 @@ async fn a_write_over_another_version_is_refused_and_changes_nothing<H: Hosts>(h
 
 async fn a_document_that_is_not_there_is_not_replaced<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         let version = create(&one, &key, b"first").await;
         delete(&one, &key).await;
         let found =
@@ -344,7 +350,7 @@ async fn a_document_that_is_not_there_is_not_replaced<H: Hosts>(hosts: &H) {
 
 async fn a_read_after_a_write_that_returned_sees_it_on_all_hosts<H: Hosts>(hosts: &H) {
     let all = [open(hosts).await, open(hosts).await, open(hosts).await];
-    for key in kinds() {
+    for key in kinds::<H>() {
         is(&all.each_ref(), &key, None).await;
         let mut version = create(&all[0], &key, b"0").await;
         is(&all.each_ref(), &key, Some(b"0")).await;
@@ -373,7 +379,7 @@ async fn bytes_come_back_as_they_were<H: Hosts>(hosts: &H) {
     let every: Vec<u8> = (0..=255).collect();
     let samples: [&[u8]; 4] = [&every, b"", b"\n\0\r\n", "\u{e9}".as_bytes()];
     // The queue is never empty.
-    for key in kinds().into_iter().filter(|key| *key != Key::Scheduler) {
+    for key in kinds::<H>().into_iter().filter(|key| *key != Key::Scheduler) {
         let mut version = create(&one, &key, b"begun").await;
         for sample in samples {
             version = put(&one, &key, sample, &version).await;
@@ -395,7 +401,7 @@ async fn bytes_come_back_as_they_were<H: Hosts>(hosts: &H) {
 
 async fn the_version_of_a_write_is_that_of_the_next_read<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         let mut version = create(&one, &key, b"0").await;
         for text in [b"1", b"2"] {
             for host in [&one, &other] {
@@ -409,7 +415,7 @@ async fn the_version_of_a_write_is_that_of_the_next_read<H: Hosts>(hosts: &H) {
 
 async fn other_bytes_have_another_version<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         let mut version = create(&one, &key, b"0").await;
         let mut seen = vec![version.clone()];
         for (number, host) in (1..6).zip([&one, &other].into_iter().cycle()) {
@@ -425,7 +431,7 @@ async fn other_bytes_have_another_version<H: Hosts>(hosts: &H) {
 
 async fn what_is_not_there_can_be_deleted<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         delete(&one, &key).await;
         create(&one, &key, b"first").await;
         delete(&other, &key).await;
@@ -437,7 +443,7 @@ async fn what_is_not_there_can_be_deleted<H: Hosts>(hosts: &H) {
 
 async fn a_deleted_document_can_be_created_again<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         create(&one, &key, b"first").await;
         delete(&one, &key).await;
         create(&other, &key, b"second").await;
@@ -463,9 +469,18 @@ async fn with_the_record_of_a_certificate_goes_all_that_is_stored_of_it<H: Hosts
     }
     let account = Key::Account("ab".to_owned());
     create(&one, &account, b"begun").await;
+    if H::Host::SHARED {
+        for (name, fingerprint) in names.iter().zip(["ab", "cd"]) {
+            create(&one, &pair(name, 1, fingerprint), b"begun").await;
+        }
+    }
     delete(&other, &Key::Certificate(web())).await;
     let all = [&one, &other];
     is(&all, &Key::Certificate(web()), None).await;
+    if H::Host::SHARED {
+        is(&all, &pair(&web(), 1, "ab"), None).await;
+        is(&all, &pair(&names[1], 1, "cd"), Some(b"begun")).await;
+    }
     for key in [&Key::Certificate(names[1].clone()), &account] {
         is(&all, key, Some(b"begun")).await;
     }
@@ -522,7 +537,7 @@ async fn a_part_of_a_certificate_is_read_and_set_aside_by_itself<H: Hosts>(hosts
 async fn a_quarantined_document_is_gone_and_its_bytes_are_not_lost<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
     // The queue is of no use to another run.
-    for key in kinds().into_iter().filter(|key| *key != Key::Scheduler) {
+    for key in kinds::<H>().into_iter().filter(|key| *key != Key::Scheduler) {
         let first = create(&one, &key, b"fir\xffst").await;
         let name = work(&other, &key, async || other.quarantine(&key, &first).await.unwrap()).await;
         assert!(!name.is_empty() && name != other.place(&key), "{name}");
@@ -543,7 +558,7 @@ async fn a_quarantined_document_is_gone_and_its_bytes_are_not_lost<H: Hosts>(hos
 
 async fn quarantine_refuses_what_changed_since<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds().into_iter().filter(|key| *key != Key::Scheduler) {
+    for key in kinds::<H>().into_iter().filter(|key| *key != Key::Scheduler) {
         let first = create(&one, &key, b"first").await;
         let second = put(&other, &key, b"second", &first).await;
         let refused = async || is_conflict(&one.quarantine(&key, &first).await);
@@ -583,14 +598,19 @@ async fn listed_after<D: Documents>(host: &D, of: &Collection, after: Option<Key
 
 /// Collections with their documents, in order. Names, digests and numbers are such that text, its
 /// letters without their case, or paths would have them in another order.
-fn collections() -> Vec<(Collection, Vec<Key>)> {
+fn collections<H: Hosts>() -> Vec<(Collection, Vec<Key>)> {
     let names = [("a", "web"), ("a", "web-1"), ("a", "web.tls"), ("a-b", "web"), ("a.b", "web")];
     let names = names.map(|(namespace, name)| NamespacedName::new(namespace, name));
     let accounts = ["Z9", "ab", "ab1", "b-", "b0"].map(|digest| Key::Account(digest.to_owned()));
-    let all = vec![
+    let mut all = vec![
         (Collection::Certificates, names.map(Key::Certificate).to_vec()),
         (Collection::Accounts, accounts.to_vec()),
     ];
+    if H::Host::SHARED {
+        let pairs = [(1, "Z9"), (1, "ab"), (2, "ab"), (10, "Ab"), (10, "ab1")];
+        let pairs = pairs.map(|(revision, fingerprint)| pair(&web(), revision, fingerprint));
+        all.push((Collection::Pairs(web()), pairs.to_vec()));
+    }
     for (_, keys) in &all {
         assert!(keys.is_sorted());
     }
@@ -599,7 +619,7 @@ fn collections() -> Vec<(Collection, Vec<Key>)> {
 
 async fn a_list_has_each_key_once_in_order<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for (collection, keys) in collections() {
+    for (collection, keys) in collections::<H>() {
         assert_eq!(listed(&one, &collection).await, []);
         // Neither forwards nor backwards.
         for start in [1, 0, 2] {
@@ -617,7 +637,7 @@ async fn a_list_has_each_key_once_in_order<H: Hosts>(hosts: &H) {
 
 async fn a_list_has_its_collection_alone<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for key in kinds() {
+    for key in kinds::<H>() {
         create(&one, &key, b"web").await;
     }
     let more = [
@@ -628,10 +648,15 @@ async fn a_list_has_its_collection_alone<H: Hosts>(hosts: &H) {
     for key in &more {
         create(&one, key, b"more").await;
     }
-    let cases = [
+    let mut cases = vec![
         (Collection::Accounts, vec![Key::Account("ab".to_owned()), more[1].clone()]),
         (Collection::Certificates, vec![Key::Certificate(web()), more[0].clone()]),
     ];
+    if H::Host::SHARED {
+        create(&one, &pair(&named("web-1"), 1, "ab"), b"more").await;
+        cases.push((Collection::Pairs(web()), vec![pair(&web(), 1, "ab")]));
+        cases.push((Collection::Pairs(named("none")), vec![]));
+    }
     for (collection, keys) in cases {
         assert_eq!(listed(&other, &collection).await, keys, "{collection:?}");
     }
@@ -639,7 +664,7 @@ async fn a_list_has_its_collection_alone<H: Hosts>(hosts: &H) {
 
 async fn a_list_has_what_was_created_before_it<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for (collection, keys) in collections() {
+    for (collection, keys) in collections::<H>() {
         let mut all = BTreeSet::new();
         for key in keys.iter().rev() {
             work(&one, key, async || {
@@ -660,7 +685,7 @@ async fn a_list_has_what_was_created_before_it<H: Hosts>(hosts: &H) {
 
 async fn a_list_continues_after_a_key_that_is_gone<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
-    for (collection, keys) in collections() {
+    for (collection, keys) in collections::<H>() {
         for key in &keys[1..] {
             create(&one, key, format!("{key:?}").as_bytes()).await;
         }
@@ -985,7 +1010,7 @@ async fn sync_and_settle_change_nothing_for_readers<H: Hosts>(hosts: &H) {
     one.settle(&key, &[Part::Order(1, 1).of(&web())]).await.unwrap();
     stays().await;
     // Where there is nothing to do, too.
-    for key in kinds() {
+    for key in kinds::<H>() {
         one.sync(&key).await.unwrap();
         one.settle(&key, &[]).await.unwrap();
     }
@@ -999,7 +1024,7 @@ async fn sync_and_settle_change_nothing_for_readers<H: Hosts>(hosts: &H) {
 async fn each_document_has_a_place_of_its_own<H: Hosts>(hosts: &H) {
     let (one, other) = (open(hosts).await, open(hosts).await);
     let keys: Vec<Key> =
-        collections().into_iter().flat_map(|(_, keys)| keys).chain(kinds()).collect();
+        collections::<H>().into_iter().flat_map(|(_, keys)| keys).chain(kinds::<H>()).collect();
     let places: BTreeSet<String> = keys.iter().map(|key| one.place(key)).collect();
     let different: BTreeSet<&Key> = keys.iter().collect();
     assert_eq!(places.len(), different.len(), "{places:?}");

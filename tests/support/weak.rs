@@ -650,10 +650,18 @@ impl Documents for Host {
         Ok(())
     }
 
+    /// One document after the other, and that of the certificate last.
     async fn delete(&self, key: &Key) -> Result<(), StoreError> {
         if let Key::Certificate(name) = key
             && !self.remote.is(Mutant::DeletesRecordAlone)
         {
+            let is_pair = |key: &&Key| matches!(key, Key::Pair(of, ..) if of == name);
+            let pairs = self.read(|memory| -> Vec<Key> {
+                memory.documents.keys().filter(is_pair).cloned().collect()
+            });
+            for pair in pairs.await {
+                self.change(&pair, Change::Delete).await?;
+            }
             let log = Log::Events(name.clone());
             let forget = |memory: &mut Memory, _| memory.logs.remove(&log);
             self.write(format!("{log:?}"), forget).await?;
