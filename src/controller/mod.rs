@@ -61,7 +61,7 @@ pub type Decide = fn(&Snapshot, Timestamp) -> Step;
 /// The pipeline, in the order of the design documents. The first unsettled controller decides the
 /// next step.
 pub const CONTROLLERS: &[(&str, Decide)] = &[
-    ("links, of what was just issued", links::decide_following),
+    ("links, to follow the record", links::decide_following),
     ("trigger", trigger::decide),
     ("keymanager", keymanager::decide),
     ("requestmanager", requestmanager::decide),

@@ -96,7 +96,7 @@ async fn ahead<S: Store>(
         return Ok(None);
     };
     let Some(pair) = Pair::from_pem(&pem, fingerprint) else {
-        tracing::warn!(certificate = %name, revision, "the stored pair is not what the record names");
+        tracing::warn!(certificate = %name, revision, "the stored pair does not fit the record");
         return Ok(None);
     };
     let sets = store.live_files().sets(secret).await?;

@@ -123,9 +123,7 @@ impl<C: Clock, S: Store> Performer for World<'_, C, S> {
             Effect::Revoke { certificate, reason, signer, .. } => {
                 self.revoke(task, issuer, &certificate, reason, &signer).await
             }
-            Effect::DeactivateAccount { account } => {
-                self.deactivate_account(issuer, &account).await
-            }
+            Effect::DeactivateAccount { account } => self.deactivate(issuer, &account).await,
         };
         done.unwrap_or_else(|failed| Outcome::Failed(self.with_clock(issuer, failed)))
     }

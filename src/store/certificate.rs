@@ -218,7 +218,7 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         self.remove(&parts).await?;
         if D::SHARED {
             let pairs = self.records().keys(&Collection::Pairs(self.name.clone())).await?;
-            for past in prune::past_pairs(record, pairs) {
+            for past in prune::past_pairs(record, &pairs) {
                 self.documents.delete(&past).await?;
             }
         }

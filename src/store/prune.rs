@@ -49,17 +49,28 @@ pub fn past_revisions(live: u32, history_limit: usize, requests: &[u32]) -> Vec<
 /// The pairs to remove of these, which are by revision: those before the last revision that is older
 /// than the live one, and those of the live one that the record does not name. A newer one is about to
 /// be named.
-pub(super) fn past_pairs(record: &CertificateRecord, pairs: Vec<Key>) -> Vec<Key> {
+pub(super) fn past_pairs(record: &CertificateRecord, pairs: &[Key]) -> Vec<Key> {
     let live = record.status.revision.unwrap_or_default();
-    let revision = |key: &Key| if let Key::Pair(_, revision, _) = key { *revision } else { live };
-    let before = pairs.iter().map(revision).filter(|revision| *revision < live).max();
-    let is_past = |key: &Key| match key {
-        Key::Pair(_, revision, fingerprint) if *revision == live => {
-            record.issued_fingerprint.as_ref().is_some_and(|issued| issued != fingerprint)
-        }
-        key => Some(revision(key)) < before,
+    let named = |key: &Key| match key {
+        Key::Pair(_, revision, fingerprint) => Some((*revision, fingerprint.clone())),
+        Key::Certificate(_)
+        | Key::Part(..)
+        | Key::Account(_)
+        | Key::AccountKey(_)
+        | Key::AccountLimits(_)
+        | Key::BannedKeys
+        | Key::Revoked(_)
+        | Key::Scheduler => None,
     };
-    pairs.into_iter().filter(is_past).collect()
+    let revisions = pairs.iter().filter_map(named).map(|(revision, _)| revision);
+    let before = revisions.filter(|revision| *revision < live).max().unwrap_or_default();
+    let is_past = |key: &&Key| {
+        named(key).is_some_and(|(revision, fingerprint)| match &record.issued_fingerprint {
+            Some(issued) if revision == live => *issued != fingerprint,
+            Some(_) | None => revision < before,
+        })
+    };
+    pairs.iter().filter(is_past).cloned().collect()
 }
 
 fn has_failed(order: &Order) -> bool {
@@ -127,10 +138,10 @@ mod tests {
         let all = [(3, "a"), (5, "a"), (6, "a"), (6, "b"), (8, "a"), (8, "b"), (9, "a")];
         let all = all.map(|(revision, of)| pair(revision, of));
         let expected = [pair(3, "a"), pair(5, "a"), pair(8, "a")];
-        assert_eq!(past_pairs(&record, all.to_vec()), expected);
-        assert_eq!(past_pairs(&record, all[6..].to_vec()), []);
+        assert_eq!(past_pairs(&record, &all), expected);
+        assert_eq!(past_pairs(&record, &all[6..]), []);
         (record.status.revision, record.issued_fingerprint) = (None, None);
-        assert_eq!(past_pairs(&record, all.to_vec()), []);
+        assert_eq!(past_pairs(&record, &all), []);
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl<C: Clock, S: Store> World<'_, C, S> {
     }
 
     /// Deactivates the account of an issuer.
-    pub(super) async fn deactivate_account(
+    pub(super) async fn deactivate(
         &self,
         issuer: &Issuer,
         account: &str,

@@ -152,8 +152,9 @@ mod tests {
         let pair = Key::Pair(web.clone(), 1, "ab".to_owned());
         assert!(state.get(&pair).now_or_never().unwrap().unwrap().is_none());
         let made = state.create(&pair, b"pair").now_or_never().unwrap();
-        let told = made.unwrap_err().to_string();
-        assert!(told.starts_with("the pair of revision 1 of default/web: cannot write"), "{told}");
+        let message = made.unwrap_err().to_string();
+        let expected = "the pair of revision 1 of default/web: cannot write";
+        assert!(message.starts_with(expected), "{message}");
         let listed = state.list(&Collection::Pairs(web), None).now_or_never().unwrap();
         assert_eq!(listed.unwrap(), Page::default());
         state.delete(&pair).now_or_never().unwrap().unwrap();

@@ -167,17 +167,7 @@ impl<S: Store> World<S> {
                 Ok(Outcome::CleanedUp)
             }
             Effect::Publish { certificate, revision, contents, account, renewal, exempt } => {
-                let key = self.next_key(&name).await?;
-                let pair = Pair { key, chain: Chain::from_pem(certificate).unwrap() };
-                if S::Documents::SHARED {
-                    let stored = pair.store(self.store.documents(), &name, *revision).await;
-                    stored.map_err(|error| of_the_store(&error))?;
-                }
-                if !S::Documents::SHARED || self.publishes_first {
-                    let done = self.publish(task, &pair, *revision, contents).await;
-                    done.map_err(|error| of_the_store(&error))?;
-                }
-                let leaf = pair.chain.leaf().clone();
+                let leaf = self.publish_issued(task, certificate, *revision, contents).await?;
                 let line = self.line_of(task, &leaf, (*revision, account), (*renewal, *exempt));
                 self.records().log_issuance(line).await.map_err(|error| of_the_store(&error))?;
                 Ok(Outcome::Published(Box::new(leaf)))
@@ -186,19 +176,11 @@ impl<S: Store> World<S> {
                 let (key, now) = (self.next_key(&name).await?, self.clock.now());
                 let pem = pki::temporary_certificate(&task.certificate.spec, &key, now).unwrap();
                 let pair = Pair { key, chain: Chain::from_pem(&pem).unwrap() };
-                let done = self.publish(task, &pair, *revision, contents).await;
-                done.map_err(|error| of_the_store(&error))?;
+                self.publish(task, &pair, *revision, contents).await?;
                 Ok(Outcome::PublishedTemporary(Box::new(pair.chain.leaf().clone())))
             }
             Effect::Follow { revision, fingerprint, contents } => {
-                let to_publish =
-                    pair::to_publish(&self.store, &name, &secret, (*revision, fingerprint));
-                let pair = to_publish.await.map_err(|error| of_the_store(&error))?;
-                if let Some(pair) = pair {
-                    let done = self.publish(task, &pair, *revision, contents).await;
-                    done.map_err(|error| of_the_store(&error))?;
-                }
-                Ok(Outcome::Done)
+                self.follow(task, (*revision, fingerprint), contents).await
             }
             Effect::Deploy { .. } => Ok(self.deployed(task).await),
             Effect::SwitchBack { set, .. } => {
@@ -288,13 +270,48 @@ impl<S: Store> World<S> {
         orders.max_by_key(|(number, _)| *number).map(|(_, order)| order.unwrap())
     }
 
+    /// Publishes the next key with this chain, or stores it.
+    async fn publish_issued(
+        &self,
+        task: &Task,
+        certificate: &str,
+        revision: u32,
+        contents: &SecretContents,
+    ) -> Result<LeafFacts, EffectError> {
+        let name = task.certificate.metadata.key();
+        let key = self.next_key(&name).await?;
+        let pair = Pair { key, chain: Chain::from_pem(certificate).unwrap() };
+        if S::Documents::SHARED {
+            let stored = pair.store(self.store.documents(), &name, revision).await;
+            stored.map_err(|error| of_the_store(&error))?;
+        }
+        if !S::Documents::SHARED || self.publishes_first {
+            self.publish(task, &pair, revision, contents).await?;
+        }
+        Ok(pair.chain.leaf().clone())
+    }
+
+    async fn follow(
+        &self,
+        task: &Task,
+        pair: (u32, &str),
+        contents: &SecretContents,
+    ) -> Result<Outcome, EffectError> {
+        let (name, secret) = (task.certificate.metadata.key(), task.certificate.secret_key());
+        let found = pair::to_publish(&self.store, &name, &secret, pair).await;
+        if let Some(found) = found.map_err(|error| of_the_store(&error))? {
+            self.publish(task, &found, pair.0, contents).await?;
+        }
+        Ok(Outcome::Done)
+    }
+
     async fn publish(
         &self,
         task: &Task,
         Pair { key, chain }: &Pair,
         revision: u32,
         contents: &SecretContents,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), EffectError> {
         let mut files = pki::secret_files(&task.certificate.spec, key, chain);
         let mut annotations = contents.annotations.clone();
         annotations.extend(annotations_of(chain.leaf()));
@@ -306,7 +323,8 @@ impl<S: Store> World<S> {
         let metadata = metadata.to_string();
         files.0.insert("metadata.json".to_owned(), Zeroizing::new(metadata.into_bytes()));
         let (files_of, secret) = (self.store.live_files(), task.certificate.secret_key());
-        files_of.publish(&secret, revision, &files, None).await
+        let done = files_of.publish(&secret, revision, &files, None).await;
+        done.map_err(|error| of_the_store(&error))
     }
 
     /// A line of `issuance.log`.
