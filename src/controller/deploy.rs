@@ -103,16 +103,6 @@ fn owe_again(snapshot: &Snapshot, step: DeployStep) -> Option<CertificateRecord>
     (record != snapshot.record).then_some(record)
 }
 
-/// The record in which hooks and reloads are owed here, before another host's pair is live: that host
-/// has done its own.
-pub(super) fn owe_hooks(record: &CertificateRecord) -> Option<CertificateRecord> {
-    let mut owed = record.clone();
-    for known in &mut owed.deployments {
-        known.files.take_if(|_| known.target.step() != DeployStep::Output);
-    }
-    (owed != *record).then_some(owed)
-}
-
 /// Another pair is live: the failures with the one before it put nothing off.
 pub(super) fn begin_anew(record: &mut CertificateRecord) {
     for failed in record.deployments.iter_mut().filter(|known| known.failed_attempts > 0) {

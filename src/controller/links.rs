@@ -25,10 +25,7 @@
 
 use jiff::Timestamp;
 
-use super::{
-    Change, Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step, deploy,
-    formats,
-};
+use super::{Effect, IllegalOutcome, Outcome, Record, SecretContents, Snapshot, Step, formats};
 use crate::resource::{
     CertificateRecord, DataLink, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
 };
@@ -43,10 +40,6 @@ pub fn decide(snapshot: &Snapshot, _: Timestamp) -> Step {
         Remedy::Link { set, revision } => Effect::RestoreLinks { set, revision },
         Remedy::Publish { revision } => Effect::RestoreFiles { revision },
         Remedy::Follow { revision, fingerprint } => {
-            let owed = deploy::owe_hooks(&snapshot.record).filter(|_| !snapshot.run.published);
-            if let Some(record) = owed {
-                return Step::Record(Record::of(Change::Certificate(Box::new(record))));
-            }
             Effect::Follow { revision, fingerprint, contents: formats::contents(snapshot) }
         }
     }])

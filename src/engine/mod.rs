@@ -13,6 +13,7 @@ mod ending;
 mod gather;
 mod goal;
 mod hooks;
+mod host_section;
 pub mod inputs;
 mod links;
 mod lost_output;

@@ -16,7 +16,7 @@ use super::inputs::{account_id, id_of, spec_digest};
 use super::lost_output::lost_output;
 use super::ports::{Documents, Key, LeaseOf, LiveFiles, Part, Store, StoreError, Version};
 use super::task::{Force, Task};
-use super::{gather, links, pair};
+use super::{gather, host_section, links, pair};
 use crate::controller::lost_record::Traces;
 use crate::controller::{
     Answer, Change, Effect, Intervals, Record, ReliesOn, Run, Snapshot, challenge, fallback,
@@ -137,7 +137,10 @@ impl<'a, S: Store> Session<'a, S> {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let name = task.certificate.metadata.key();
-        let stored_record = document.record().await?;
+        let mut stored_record = document.record().await?;
+        if let Some(record) = &mut stored_record {
+            host_section::fill(store, &name, record)?;
+        }
         let record = record_of(store, task, &mut document, stored_record.as_ref(), now).await?;
         let next = record.next_revision();
         let revisions = (record.status.revision, next);
@@ -455,6 +458,8 @@ impl<'a, S: Store> Session<'a, S> {
         self.unsynced = self.unsynced.max(self.promised(&change));
         match change {
             Change::Certificate(record) => {
+                let before = self.stored_record.as_ref();
+                host_section::write(self.store, &self.name, before, &record)?;
                 self.document.put_record(&record).await?;
                 self.stored_record = Some(*record);
             }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     Account, AccountLimits, BannedKeys, CertificateRecord, CertificateRequest, CertificateSpec,
-    Order, Queue, RevokedCertificate, SecretFiles, SecretMetadata, escape,
+    HostSection, Order, Queue, RevokedCertificate, SecretFiles, SecretMetadata, escape,
 };
 
 /// A type that is stored as JSON.
@@ -28,6 +28,11 @@ pub(crate) trait Document: Serialize + DeserializeOwned {
 
 impl Document for CertificateRecord {
     const KIND: &'static str = "Certificate";
+    const VERSION: u64 = 1;
+}
+
+impl Document for HostSection {
+    const KIND: &'static str = "HostSection";
     const VERSION: u64 = 1;
 }
 

@@ -141,7 +141,7 @@ pub use secret_key_selector::SecretKeySelector;
 pub use selection::{Chosen, pick_solver};
 pub use settings::Settings;
 pub use state::{AuthorizationState, OrderState};
-pub use status::{CertificateRecord, CertificateStatus, Notice};
+pub use status::{CertificateRecord, CertificateStatus, HostSection, Notice};
 pub use terms::readable_terms;
 pub use time::{DateTime, Rfc3339, rfc1123, rfc3339};
 pub use usage::Usage;

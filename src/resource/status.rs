@@ -2,6 +2,7 @@
 //! elsewhere.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -68,7 +69,40 @@ pub struct CertificateRecord {
     pub status: CertificateStatus,
 }
 
+/// What one host did and owes of a certificate, whatever other hosts do: the fields of its
+/// [`CertificateRecord`] that are not stored with the others where hosts share the documents.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HostSection {
+    manifest: Option<PathBuf>,
+    references: Vec<PathBuf>,
+    alerted: u8,
+    deployments: Vec<Deployment>,
+    notices: Vec<Notice>,
+}
+
 impl CertificateRecord {
+    /// Takes what is of this host out of it.
+    pub fn take_host_section(&mut self) -> HostSection {
+        HostSection {
+            manifest: self.manifest.take(),
+            references: mem::take(&mut self.references),
+            alerted: mem::take(&mut self.alerted),
+            deployments: mem::take(&mut self.deployments),
+            notices: mem::take(&mut self.notices),
+        }
+    }
+
+    /// Puts that in.
+    pub fn set_host_section(&mut self, section: HostSection) {
+        let HostSection { manifest, references, alerted, deployments, notices } = section;
+        self.manifest = manifest;
+        self.references = references;
+        self.alerted = alerted;
+        self.deployments = deployments;
+        self.notices = notices;
+    }
+
     /// The first revocation that is pending.
     pub fn owed_revocation(&self) -> Option<&Revocation> {
         self.revocations.iter().find(|requested| requested.is_owed())

@@ -142,9 +142,19 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         self.frame.parts.keys().copied().collect()
     }
 
-    /// Writes the record.
+    /// Writes the record, where hosts share it without what is of one of them.
     pub async fn put_record(&mut self, record: &CertificateRecord) -> Result<(), StoreError> {
-        let bytes = self.records().seal(&Part::Record.of(&self.name), record)?;
+        let key = Part::Record.of(&self.name);
+        let bytes = if D::SHARED {
+            let mut record = record.clone();
+            record.take_host_section();
+            self.records().seal(&key, &record)?
+        } else {
+            self.records().seal(&key, record)?
+        };
+        if D::SHARED && self.frame.parts.get(&Part::Record).is_some_and(|old| **old == bytes) {
+            return Ok(());
+        }
         self.put(Part::Record, bytes).await
     }
 

@@ -211,7 +211,7 @@ impl StoreError {
     }
 
     /// A damaged document that is still at `path`.
-    pub(super) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
+    pub(crate) fn unreadable<T: Document>(error: Unreadable, path: String) -> Self {
         match error {
             Unreadable::Version(found) => Self::Version { path, found, known: T::VERSION },
             Unreadable::Damaged(why) => Self::Corrupt { moved_to: path.clone(), path, why },

@@ -28,6 +28,13 @@ pub enum HookTurn {
 
 /// What this host did and owes, whatever other hosts do: durable, but for the locks of hooks.
 pub trait HostRecord {
+    /// What this host did and owes of a certificate, where hosts share the documents; without them it
+    /// is part of the certificate's record.
+    fn section(&self, certificate: &NamespacedName) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Writes that, under the certificate's lock.
+    fn put_section(&self, certificate: &NamespacedName, bytes: &[u8]) -> Result<(), StoreError>;
+
     /// Whether the operator's hook ran for what `mark` names, which its record does not say.
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool;
 

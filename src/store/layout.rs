@@ -46,6 +46,7 @@ pub(super) const ORDER_LOCK: &str = "order-";
 const BANNED_KEYS_FILE: &str = "banned-keys.json";
 pub(super) const SCHEDULER_FILE: &str = "scheduler.json";
 
+const HOST_SECTION_FILE: &str = "host.json";
 const NEXT_KEY_FILE: &str = "next-private-key.pem";
 const ACCOUNT_KEY_FILE: &str = "key.pem";
 const ACCOUNT_LIMITS_FILE: &str = "limits.json";
@@ -175,6 +176,11 @@ pub(super) fn certificate(name: &NamespacedName) -> Result<Vec<String>, StoreErr
 /// The file in it that notes a run of the operator's hook for what `mark` names.
 pub(super) fn alerted(mark: &str) -> String {
     format!("{ALERTED}{mark}")
+}
+
+/// The file of what this host did and owes of a certificate.
+pub(super) fn host_section(name: &NamespacedName) -> Result<Place, StoreError> {
+    Ok(Place::new(certificate(name)?, HOST_SECTION_FILE))
 }
 
 /// The folder of a certificate's requests.

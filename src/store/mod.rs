@@ -11,6 +11,7 @@
 //!     orders/<revision>-<n>.json      Order with its challenges; n counts from 1
 //!     next-private-key.pem            the key in flight between two runs, PKCS#8
 //!     in-flight                       the steps of a run, with the key; gone when it ends ([`in_flight`])
+//!     host.json                       HostSection; only where the documents are in a store of several hosts
 //!     events.jsonl, events.jsonl.1    for users; never read back to decide
 //!   accounts/<digest>/
 //!     account.json                    Account

@@ -1,12 +1,11 @@
 //! Missing links: which set is linked again, and which one stays beside a damaged one.
 
-use super::fixture::{key, leaf, live, now, written_record};
+use super::fixture::{key, leaf, live, now};
 use crate::controller::links::{damage, decide, decide_following, repair, restored};
 use crate::controller::policy::{READINESS, TRIGGER, first_violation};
 use crate::controller::{Effect, Outcome, Record, Snapshot, Step, absorb, formats, next_step};
 use crate::resource::{
-    DataLink, DeployTarget, Deployment, EventType, LeafFacts, PublishedPair, Reason, Remedy,
-    Repair, SecretLinks, StoredPair,
+    DataLink, EventType, LeafFacts, PublishedPair, Reason, Remedy, Repair, SecretLinks, StoredPair,
 };
 
 /// A pair; its key is another's when the digests differ.
@@ -216,32 +215,4 @@ fn the_pair_that_the_record_names_is_published_before_anything_is_decided_on_the
     let remedy = Remedy::Publish { revision: 1 };
     snapshot.repair = Some(Repair { what: String::new(), remedy });
     assert_eq!(decide_following(&snapshot, now()), Step::Settled);
-}
-
-#[test]
-fn hooks_are_owed_before_the_pair_of_another_host_is_live_here() {
-    let mut snapshot = live();
-    let output = DeployTarget::Output {
-        folder: "/etc/tls".to_owned(),
-        owner: None,
-        group: None,
-        mode: None,
-    };
-    let (hook, reload) = ["install", "nginx"].map(str::to_owned).into();
-    let targets =
-        [output, DeployTarget::Hook { name: hook }, DeployTarget::Reload { name: reload }];
-    let done = |target: &DeployTarget| Deployment {
-        files: Some("live".to_owned()),
-        ..Deployment::new(target.clone())
-    };
-    snapshot.record.deployments = targets.iter().map(done).collect();
-    let act = Step::Act(vec![behind(&mut snapshot)]);
-    let Step::Record(record) = decide(&snapshot, now()) else { panic!("nothing is owed") };
-    let owed = written_record(&record).clone();
-    let files: Vec<bool> = owed.deployments.iter().map(|one| one.files.is_some()).collect();
-    assert_eq!(files, [true, false, false]);
-    assert_eq!(decide(&Snapshot { record: owed, ..snapshot.clone() }, now()), act);
-    // What this run has issued is deployed nowhere.
-    snapshot.run.published = true;
-    assert_eq!(decide(&snapshot, now()), act);
 }

@@ -20,6 +20,15 @@ use crate::store::layout::LAST_RUN;
 use crate::store::{atomic, hook_lock, layout, lock, opening};
 
 impl HostRecord for StateDirectory {
+    fn section(&self, certificate: &NamespacedName) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.bytes(&layout::host_section(certificate)?)?.map(|bytes| bytes.to_vec()))
+    }
+
+    fn put_section(&self, certificate: &NamespacedName, bytes: &[u8]) -> Result<(), StoreError> {
+        let place = layout::host_section(certificate)?;
+        atomic::replace(&self.make(&place.folders)?, &place.file, bytes)
+    }
+
     fn is_alerted(&self, certificate: &NamespacedName, mark: &str) -> bool {
         let folder = layout::certificate(certificate).and_then(|names| self.find(&names));
         let found = folder.map(|folder| folder?.stat(&layout::alerted(mark)).ok().flatten());

@@ -17,6 +17,7 @@ use crate::fuse::Fuse;
 use crate::stage::disk::is_pair;
 use crate::stage::host::{HostWent, Hosts, LATER, Run};
 use crate::stage::world::EFFECT;
+use crate::weak::Done;
 
 /// How the scene begins; the runs of host 0 and then of host 1 are what is looked at.
 type Begin = fn() -> Hosts;
@@ -196,6 +197,34 @@ fn a_host_that_is_killed_while_it_follows_has_the_pair_with_its_next_run() {
             assert_eq!(hosts.ca.borrow().orders.len(), orders, "killed at {moment}");
         }
     }
+}
+
+#[test]
+fn what_is_of_a_host_is_stored_there_and_not_in_the_record_that_they_share() {
+    let mut hosts = with_hook(fresh());
+    hosts.run_freely(0);
+    hosts.task.manifest = Some("/srv/other.yaml".into());
+    hosts.run_freely(1);
+    let shared = hosts.record().unwrap();
+    assert_eq!((shared.manifest, shared.deployments), (None, Vec::new()));
+    let of = |host: usize| {
+        let sections = &hosts.files[host].borrow().sections;
+        String::from_utf8(sections.values().next().unwrap().clone()).unwrap()
+    };
+    for (host, manifest) in [(0, "/etc/certctl/web.yaml"), (1, "/srv/other.yaml")] {
+        assert!(of(host).contains(manifest) && of(host).contains("install"), "{}", of(host));
+    }
+    // What a host did writes nothing that the other one reads.
+    let key = Key::Certificate(hosts.task.certificate.metadata.key());
+    let writes = || {
+        let moments = hosts.store.history().into_iter();
+        moments.filter(|moment| matches!(&moment.done, Done::Changed(of, _) if *of == key)).count()
+    };
+    let before = writes();
+    hosts.task.manifest = Some("/srv/third.yaml".into());
+    hosts.run_freely(0);
+    assert!(of(0).contains("/srv/third.yaml"));
+    assert_eq!(writes(), before + 1, "the claim alone");
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     pub(crate) events: Vec<(NamespacedName, Event)>,
     /// The runs of the operator's hook that no record notes.
     alerted: BTreeSet<(NamespacedName, String)>,
+    /// What is of this host in the records.
+    pub(crate) sections: BTreeMap<NamespacedName, Vec<u8>>,
     /// The directories of CAs.
     directories: BTreeMap<String, Vec<u8>>,
     writes: u64,
@@ -351,6 +353,15 @@ impl LiveFiles for Disk {
 }
 
 impl HostRecord for Disk {
+    fn section(&self, certificate: &NamespacedName) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.memory.borrow().sections.get(certificate).cloned())
+    }
+
+    fn put_section(&self, certificate: &NamespacedName, bytes: &[u8]) -> Result<(), StoreError> {
+        self.memory.borrow_mut().sections.insert(certificate.clone(), bytes.to_vec());
+        Ok(())
+    }
+
     fn left_alerts(&self) -> Result<Vec<LeftAlert>, StoreError> {
         Ok(Vec::new())
     }
