@@ -142,7 +142,7 @@ impl<'a, D: Documents> Records<'a, D> {
             action: "write",
             source: error.into(),
         })?;
-        self.documents.append(&log, &lines).await
+        resolved::append(self.documents, &log, &lines).await
     }
 
     /// The last `count` events of a certificate, oldest first. Lines that cannot be read are left out.
@@ -160,7 +160,7 @@ impl<'a, D: Documents> Records<'a, D> {
 
     /// Appends one line to the log of issuances.
     pub async fn log_issuance(&self, line: String) -> Result<(), StoreError> {
-        self.documents.append(&Log::Issuances, &[line]).await
+        resolved::append(self.documents, &Log::Issuances, &[line]).await
     }
 
     /// The log of issuances, oldest first. Lines that cannot be read are left out.

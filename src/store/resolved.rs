@@ -2,9 +2,9 @@
 
 use crate::store::documents::{Documents, Version};
 use crate::store::error::StoreError;
-use crate::store::key::Key;
+use crate::store::key::{Key, Log};
 
-/// How often a write is tried whose outcome stays unknown.
+/// How often a write or an append is tried whose outcome stays unknown.
 const TRIES: u32 = 3;
 
 /// Writes a document: a new one, or the successor of the version `seen`. Where no answer came, or a
@@ -33,6 +33,32 @@ pub(super) async fn write<D: Documents>(
             return Ok(found.revision);
         }
         if tries >= TRIES || matches!(error, StoreError::Conflict { .. }) {
+            return Err(error);
+        }
+    }
+}
+
+/// Appends lines to a log. Where no answer came, the log is read: what is not in it is appended again.
+/// So no two lines may be the same, unless one of them is enough.
+pub(super) async fn append<D: Documents>(
+    documents: &D,
+    log: &Log,
+    lines: &[String],
+) -> Result<(), StoreError> {
+    let mut missing = lines.to_vec();
+    let mut tries = 0_u32;
+    loop {
+        tries = tries.saturating_add(1);
+        let error = match documents.append(log, &missing).await {
+            Err(error @ StoreError::Unknown { .. }) => error,
+            known => return known,
+        };
+        let found = documents.read_log(log).await?;
+        missing.retain(|line| !found.contains(line));
+        if missing.is_empty() {
+            return Ok(());
+        }
+        if tries >= TRIES {
             return Err(error);
         }
     }
