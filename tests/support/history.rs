@@ -236,7 +236,8 @@ impl Document {
 
     /// The newest order.
     fn order(&self) -> Value {
-        self.orders().last().unwrap_or_default()
+        let is_order = |part: &&Part| matches!(part, Part::Order(..));
+        self.parts.keys().rfind(is_order).map(|part| self.json(part)).unwrap_or_default()
     }
 
     fn challenge(&self, url: &str) -> Value {
@@ -351,6 +352,22 @@ fn brief(event: &Event) -> String {
     }
 }
 
+/// The events, one a line, for who looks for the cause of a failure.
+pub(crate) fn told(history: &History) -> String {
+    let mut past = Past::default();
+    let line = |(number, event): (usize, &Event)| {
+        let host = history.hosts.get(event.run).copied().flatten();
+        let (at, run) = (event.at, event.run);
+        let line = format!("{number} {at:?} host {host:?} run {run}: {}", brief(event));
+        if !past.follow(number, event) {
+            return line;
+        }
+        let phase: String = past.document.order()["phase"].to_string().chars().take(14).collect();
+        format!("{line}, live: {:?}, order: {phase}", past.document.live())
+    };
+    history.events.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// P3: the writes of each document form a chain, and no two are the same.
 pub(crate) fn writes_form_chains(history: &History) -> Verdict {
     let (mut found, mut ids) = (BTreeMap::new(), BTreeSet::new());
@@ -411,19 +428,20 @@ pub(crate) fn intents_come_first(history: &History) -> Verdict {
         past.follow(number, event);
         let What::Sent(request) = &event.what else { continue };
         let document = past.of(event.run);
-        let (order, challenge) = (document.order(), document.challenge(&request.url));
-        let phase = &challenge["state"]["pending"]["phase"];
-        let is_owed = challenge["presented"]["isOwed"] == true;
+        let is_at = |phase: &str| {
+            let challenge = document.challenge(&request.url);
+            let found = &challenge["state"]["pending"]["phase"];
+            (phase.is_empty() || found == phase) && challenge["presented"]["isOwed"] == true
+        };
+        let phase = || document.order()["phase"].take();
         let is_written = match request.kind {
             Kind::NewAccount => past.accounts.values().any(|one| one["nextStep"] == "register"),
-            Kind::NewOrder => order["phase"] == "creating",
-            Kind::Present => phase == "presenting" && is_owed,
-            Kind::Accept => phase == "accepting" && is_owed,
-            Kind::Finalize => order["phase"]["finalizing"]["url"] == request.url.as_str(),
-            Kind::Download => {
-                order["phase"]["downloading"]["certificateURL"] == request.url.as_str()
-            }
-            Kind::CleanUp => is_owed,
+            Kind::NewOrder => phase() == "creating",
+            Kind::Present => is_at("presenting"),
+            Kind::Accept => is_at("accepting"),
+            Kind::Finalize => phase()["finalizing"]["url"] == request.url.as_str(),
+            Kind::Download => phase()["downloading"]["certificateURL"] == request.url.as_str(),
+            Kind::CleanUp => is_at(""),
             Kind::Read => true,
         };
         check(is_written, number, event, "its intent is not written down")?;
@@ -562,9 +580,9 @@ pub(crate) fn orders_are_lost_by_disturbances_alone(history: &History) -> Verdic
     let mut stored = BTreeSet::new();
     for (number, event) in history.events.iter().enumerate() {
         if past.follow(number, event) {
-            let url = |order: Value| order["phase"].as_object()?.values().next().cloned();
-            let urls = past.document.orders().filter_map(url);
-            stored.extend(urls.filter_map(|phase| url_of(&phase)));
+            let order = past.document.order();
+            let phase = order["phase"].as_object().and_then(|phase| phase.values().next());
+            stored.extend(phase.and_then(url_of));
         }
     }
     let mut is_open: BTreeMap<usize, bool> = BTreeMap::new();

@@ -444,6 +444,11 @@ impl WeakStore {
         self.remote.memory().history.clone()
     }
 
+    /// How many of a hundred writes have each fault from now on.
+    pub(crate) fn set_faults(&self, faults: Vec<(usize, Fault)>) {
+        self.remote.memory().weakness.faults = faults;
+    }
+
     /// How much it has done.
     pub(crate) fn moments(&self) -> usize {
         self.remote.memory().history.len()

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::{is_whole, judge};
+use super::{is_whole, judge, whole};
 use crate::fuse::{Disturbance, Fuse, Pause};
 use crate::random::Random;
 use crate::stage::host::{Hosts, Mutant, Run};
@@ -53,28 +53,46 @@ pub(super) fn history(seed: u64, mutant: Option<Mutant>) -> Result<(), String> {
     if random.below(4) == 0 {
         scene.ca.borrow_mut().proven.insert(identifier("a.example"));
     }
-    let mut hosts = Hosts::new(HOSTS, scene, Weakness { seed, ..Weakness::default() });
+    // In every other history the store has faults of its own, at any request.
+    let is_drawn = mutant.is_none() && random.below(2) == 0;
+    let faults = if is_drawn { drawn(&mut random) } else { Vec::new() };
+    let weakness = Weakness { seed, faults: faults.clone(), ..Weakness::default() };
+    let mut hosts = Hosts::new(HOSTS, scene, weakness);
     hosts.mutant = mutant;
     for _ in 0..=random.below(2) {
         hosts.run_together((0..HOSTS).map(|host| run(&mut random, host)).collect());
     }
+    hosts.store.set_faults(Vec::new());
     let mut is_settled = hosts.settle();
-    if is_settled && random.below(3) == 0 {
+    let is_issued = hosts.record().is_some_and(|record| record.status.renewal_time.is_some());
+    if is_settled && is_issued && random.below(3) == 0 {
         hosts.ca.borrow_mut().proven.clear();
         hosts.wait_for_renewal();
+        hosts.store.set_faults(faults);
         hosts.run_together((0..HOSTS).map(|host| run(&mut random, host)).collect());
+        hosts.store.set_faults(Vec::new());
         is_settled &= hosts.settle();
     }
-    judge(&hosts, is_settled)
+    judge(&hosts, is_settled, is_drawn)
+}
+
+/// Faults that the store draws, and how many of a hundred requests have them.
+fn drawn(random: &mut Random) -> Vec<(usize, Fault)> {
+    (0..3).map(|_| (1 + random.below(3), fault(random))).collect()
 }
 
 /// Every fourth of so many seeds, or of very many.
 fn histories(start: u64) {
-    let count = if is_whole() { 100_000 } else { 240 };
+    let count = if is_whole() { whole() } else { 160 };
     let seeds = (start..count).step_by(4);
     let found = seeds.filter_map(|seed| Some(format!("{seed}: {}", history(seed, None).err()?)));
     let found: Vec<String> = found.collect();
-    assert!(found.is_empty(), "{} of {count}: {:#?}", found.len(), &found[..found.len().min(5)]);
+    assert!(
+        found.is_empty(),
+        "{} of {count}: {}",
+        found.len(),
+        found[..found.len().min(5)].join("\n")
+    );
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn disturbed(kind: Kind, first: usize, second: usize) -> Result<(), String> {
     let hosts = one_name(2);
     hosts.run_together(kind.runs(first, second));
     let is_settled = hosts.settle();
-    judge(&hosts, is_settled)
+    judge(&hosts, is_settled, false)
 }
 
 /// All pairs of moments of some kinds of disturbance; a tenth of them, in which each moment is, unless all
