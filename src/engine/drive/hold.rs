@@ -12,6 +12,9 @@ use crate::engine::ports::{Guard, Lease, StoreError};
 /// The longest that one request takes (`acme::limit`, and the deadlines of DNS providers).
 const REQUEST: SignedDuration = SignedDuration::from_mins(1);
 
+/// How often a renewal is tried of which no answer comes.
+const TRIES: u32 = 3;
+
 /// The lock; none where the documents of a certificate are not written.
 #[derive(Debug)]
 pub(super) struct Hold<L>(Option<Mutex<L>>);
@@ -35,10 +38,15 @@ impl<L: Lease> Hold<L> {
         if lease.left() > REQUEST {
             return Ok(true);
         }
-        match lease.renew().await {
-            Ok(()) => Ok(lease.left() > REQUEST),
-            Err(StoreError::Conflict { .. }) => Ok(false),
-            Err(error) => Err(error),
+        let mut tries = 0_u32;
+        loop {
+            tries = tries.saturating_add(1);
+            match lease.renew().await {
+                Ok(()) => return Ok(lease.left() > REQUEST),
+                Err(StoreError::Conflict { .. }) => return Ok(false),
+                Err(StoreError::Unknown { .. }) if tries < TRIES => {}
+                Err(error) => return Err(error),
+            }
         }
     }
 }
@@ -46,5 +54,47 @@ impl<L: Lease> Hold<L> {
 impl<L: Lease> Guard for Hold<L> {
     fn outlasts(&self) -> bool {
         self.left().is_none_or(|left| left.is_positive())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// A lock that is about to run out, and the renewals of it that have no answer.
+    #[derive(Debug)]
+    struct Unsure {
+        left: SignedDuration,
+        unknown: u32,
+    }
+
+    impl Lease for Unsure {
+        fn epoch(&self) -> u64 {
+            1
+        }
+
+        fn left(&self) -> SignedDuration {
+            self.left
+        }
+
+        async fn renew(&mut self) -> Result<(), StoreError> {
+            if let Some(left) = self.unknown.checked_sub(1) {
+                self.unknown = left;
+                return Err(StoreError::Unknown { path: String::new(), why: String::new() });
+            }
+            self.left = REQUEST * 5;
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_renewal_without_an_answer_is_tried_again_a_few_times() {
+        for unknown in 0..=TRIES {
+            let hold = Hold::of(Some(Unsure { left: REQUEST / 2, unknown }));
+            let renewed = hold.renew().now_or_never().unwrap();
+            assert_eq!(renewed.is_ok_and(|is_held| is_held), unknown < TRIES, "{unknown}");
+        }
     }
 }
