@@ -11,6 +11,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use der::pem::{LineEnding, encode_string};
 use http::{Method, Response};
 use jiff::Timestamp;
 use rcgen::PublicKeyData;
@@ -27,7 +30,8 @@ use super::route::Route;
 use super::testing::Moment;
 use super::world::World;
 use super::{Shared, lock};
-use crate::resource::{AuthorizationState, Identifier};
+use crate::pki;
+use crate::resource::{AuthorizationState, Identifier, PublicKeyDigest};
 
 use log::Log;
 pub use log::{LogEntry, RequestKind};
@@ -319,12 +323,13 @@ pub(super) struct Seen {
     names: Vec<String>,
     /// The names of the faults in it.
     played: Vec<&'static str>,
+    csr_key: Option<PublicKeyDigest>,
 }
 
 impl Seen {
     fn entry(self, status: Option<u16>, delivered: bool) -> LogEntry {
-        let Self { path, kind, played: faults, .. } = self;
-        LogEntry { path, kind, status, delivered, faults }
+        let Self { path, kind, played: faults, csr_key, .. } = self;
+        LogEntry { path, kind, status, delivered, faults, csr_key }
     }
 
     pub(super) fn new(shared: &Shared, received: &Received) -> Self {
@@ -341,8 +346,18 @@ impl Seen {
             is_post: received.method == Method::POST,
             names,
             played: Vec::new(),
+            csr_key: matches!(route, Route::Finalize(_)).then(|| csr_key(&received.body)).flatten(),
         }
     }
+}
+
+/// The key of the CSR in a finalization, the signatures of both unverified.
+fn csr_key(body: &[u8]) -> Option<PublicKeyDigest> {
+    let payload = FlatJws::parse(body).ok()?.payload().ok()?;
+    let payload: Value = serde_json::from_slice(&payload).ok()?;
+    let der = URL_SAFE_NO_PAD.decode(payload.get("csr")?.as_str()?).ok()?;
+    let pem = encode_string("CERTIFICATE REQUEST", LineEnding::LF, &der).ok()?;
+    Some(pki::read_csr(&pem).ok()?.public_key)
 }
 
 /// The identifiers of newOrder, its signature unverified.

@@ -78,7 +78,7 @@ pub use problem::ProblemType;
 pub use records::Question;
 pub use resolver::{Lookup, Resolver, TxtAnswer, TxtLookup};
 #[cfg(feature = "testing")]
-pub use testing::Moment;
+pub use testing::{CreatedOrder, Moment};
 #[cfg(feature = "testing")]
 pub use thread::CaThread;
 pub use zone_writer::ZoneWriter;

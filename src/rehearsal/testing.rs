@@ -15,7 +15,19 @@ use super::route::Route;
 use super::world::World;
 use super::zones::{MAX_ALIASES, Node, Zones, normal};
 use super::{Ca, CaHandle, NameServer, Resolver, Shared, lock};
-use crate::resource::{AuthorizationState, OrderState};
+use crate::pki::facts_of_der;
+use crate::resource::{AuthorizationState, Identifier, OrderState};
+
+/// An order at a CA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreatedOrder {
+    pub url: String,
+    /// The path of its finalization, as in [`LogEntry::path`].
+    pub finalize_path: String,
+    pub identifiers: Vec<Identifier>,
+    /// The fingerprint of the certificate that was signed for it.
+    pub fingerprint: Option<String>,
+}
 
 /// What a CA knew at a moment.
 #[derive(Clone, Debug)]
@@ -68,6 +80,22 @@ impl CaHandle {
         lock(&self.shared.world).certificates.len()
     }
 
+    /// All orders, oldest first.
+    pub fn orders(&self) -> Vec<CreatedOrder> {
+        let world = lock(&self.shared.world);
+        let orders = world.orders.iter().map(|(id, order)| {
+            let issued = order.certificate.and_then(|id| world.certificates.get(&id));
+            let leaf = issued.and_then(|issued| facts_of_der(&issued.der).ok());
+            CreatedOrder {
+                url: self.shared.url(Route::Order(*id)),
+                finalize_path: Route::Finalize(*id).path(),
+                identifiers: order.identifiers.clone(),
+                fingerprint: leaf.map(|leaf| leaf.fingerprint),
+            }
+        });
+        orders.collect()
+    }
+
     /// The number of certificates that were revoked.
     pub fn revoked(&self) -> usize {
         let world = lock(&self.shared.world);
@@ -103,9 +131,10 @@ impl CaHandle {
     /// The CA revokes a certificate by itself, with this reason code.
     pub fn revoke(&self, serial: &str, reason: u8) {
         let mut world = lock(&self.shared.world);
-        let found = world.certificates.values_mut().find(|issued| {
-            crate::pki::facts_of_der(&issued.der).is_ok_and(|leaf| leaf.serial == serial)
-        });
+        let found = world
+            .certificates
+            .values_mut()
+            .find(|issued| facts_of_der(&issued.der).is_ok_and(|leaf| leaf.serial == serial));
         if let Some(issued) = found {
             issued.revoked = Some(reason);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::resource::PublicKeyDigest;
+
 /// The resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 // The resources of RFC 8555 section 7.1, by name.
@@ -37,6 +39,8 @@ pub struct LogEntry {
     pub delivered: bool,
     /// The faults injected into this request.
     pub faults: Vec<&'static str>,
+    /// The key of the CSR in it, whether or not the CA accepted that.
+    pub csr_key: Option<PublicKeyDigest>,
 }
 
 /// The newest requests, and counts over all.
