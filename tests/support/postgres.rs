@@ -126,6 +126,12 @@ impl Postgres {
         }
     }
 
+    /// The texts that a statement of the test selects.
+    pub(crate) async fn texts(&self, sql: &str) -> Result<Vec<String>, StoreError> {
+        let rows = self.read("texts", sql, &[]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
     fn address(&self) -> String {
         let Settings { host, port, config, .. } = &self.database.settings;
         format!("postgresql://{host}:{port}/{}", config.get_dbname().unwrap_or_default())

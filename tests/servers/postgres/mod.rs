@@ -2,6 +2,7 @@
 //! stopped, killed and started again, and to hosts that are.
 
 mod contract;
+mod fleet;
 mod races;
 mod restarts;
 mod server;
