@@ -81,7 +81,7 @@ fn disturbed(schema: &str, certificates: usize, disturbances: &[Disturbance]) {
     // Their processes have ended. A lock that could not be given back runs out by then.
     fleet.dead.clear();
     let all = "UPDATE leases SET until = '-infinity'";
-    fleet.read(async || fleet.store.run(all).await);
+    Fleet::read(async || fleet.store.run(all).await);
     fleet.start_all([true, false]);
     fleet.until("all are renewed", |fleet| fleet.ca.issued() >= 2 * certificates);
     fleet.end(0);
@@ -324,9 +324,9 @@ impl Fleet {
 
     fn stop_server(&mut self, kills: bool) {
         if kills {
-            self.server.kill()
+            self.server.kill();
         } else {
-            self.server.stop()
+            self.server.stop();
         }
         let length = |fleet: &Self, host| fs::metadata(fleet.errors(host)).unwrap().len();
         let lengths = [0, 1].map(|host| length(self, host));
@@ -335,9 +335,9 @@ impl Fleet {
         });
         self.hosts.iter().for_each(Process::stop);
         if kills {
-            self.server.start_again()
+            self.server.start_again();
         } else {
-            self.server.go_on()
+            self.server.go_on();
         }
         self.excuse(None);
         // A lock that could not be given back blocks its certificate until it has run out.
@@ -360,7 +360,7 @@ impl Fleet {
 
     fn is_creating(&self, name: &NamespacedName) -> bool {
         let orders =
-            self.read(async || CertificateDocument::read(&self.store, name).await?.orders().await);
+            Self::read(async || CertificateDocument::read(&self.store, name).await?.orders().await);
         let is_creating = |order: &certctl::resource::Order| order.phase == OrderPhase::Creating;
         orders.into_iter().any(|(_, order)| is_creating(&order.unwrap()))
     }
@@ -372,11 +372,11 @@ impl Fleet {
             "SELECT lock FROM leases WHERE lock LIKE 'certificate %' \
              AND owner LIKE 'process {process} of %' AND until <> '-infinity'"
         );
-        self.read(async || self.store.texts(&sql).await).into_iter().collect()
+        Self::read(async || self.store.texts(&sql).await).into_iter().collect()
     }
 
     /// What a look that is repeated while the server begins to answer finds.
-    fn read<T>(&self, look: impl AsyncFn() -> Result<T, certctl::store::StoreError>) -> T {
+    fn read<T>(look: impl AsyncFn() -> Result<T, certctl::store::StoreError>) -> T {
         let mut found = None;
         until("the database answers", || {
             found = block_on(look()).ok();
@@ -396,7 +396,7 @@ impl Fleet {
             "UPDATE leases SET until = until - {by} * interval '1 ms' \
              WHERE owner LIKE 'process {process} of %' AND until > now()"
         );
-        self.read(async || self.store.run(&sql).await);
+        Self::read(async || self.store.run(&sql).await);
     }
 
     /// Also what the sessions of the dead have got since.
@@ -418,7 +418,7 @@ impl Fleet {
             self.ca.log().iter().filter(|one| one.kind == RequestKind::Finalize).count();
         let accounts = self.ca.created(RequestKind::NewAccount);
         let excuses: usize = self.excuses.values().sum();
-        let epochs = self.read(async || {
+        let epochs = Self::read(async || {
             self.store
                 .texts("SELECT sum(epoch)::text FROM leases WHERE lock LIKE 'certificate %'")
                 .await
