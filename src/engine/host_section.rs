@@ -1,4 +1,4 @@
-//! What is of this host in a certificate's record, where hosts share the documents.
+//! The part of a certificate's record that is about this host, where hosts share the documents.
 
 use super::ports::{Documents, HostRecord, Store, StoreError};
 use crate::resource::{CertificateRecord, HostSection, NamespacedName, envelope};

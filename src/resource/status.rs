@@ -69,8 +69,8 @@ pub struct CertificateRecord {
     pub status: CertificateStatus,
 }
 
-/// What one host did and owes of a certificate, whatever other hosts do: the fields of its
-/// [`CertificateRecord`] that are not stored with the others where hosts share the documents.
+/// The fields of a [`CertificateRecord`] that tell what one host did and owes, whatever other hosts do:
+/// stored on that host, and not with the others, where hosts share the documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HostSection {

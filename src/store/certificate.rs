@@ -15,9 +15,9 @@ use super::records::{Listed, Records};
 use super::resolved;
 use crate::resource::envelope::Document;
 use crate::resource::{CertificateRecord, CertificateRequest, NamespacedName, Order, hex};
-use crate::store::documents::{Documents, Lease as _, Stored, Version};
+use crate::store::documents::{Documents, Lease as _, Version};
 use crate::store::error::StoreError;
-use crate::store::frame::{Frame, WriteId};
+use crate::store::frame::{Frame, WriteId, discard};
 use crate::store::key::{Collection, Key, Part};
 
 /// See the module.
@@ -31,13 +31,17 @@ pub struct CertificateDocument<'a, D> {
 }
 
 impl<'a, D: Documents> CertificateDocument<'a, D> {
-    /// What is stored of a certificate.
+    /// Reads all that is stored of a certificate.
     pub async fn read(documents: &'a D, name: &NamespacedName) -> Result<Self, StoreError> {
-        let mut document =
-            Self { documents, name: name.clone(), frame: Frame::default(), version: None };
+        let mut document = Self::new(documents, name);
         document.look().await?;
-        document.frame.id = WriteId { owner: random(), ..WriteId::default() };
         Ok(document)
+    }
+
+    fn new(documents: &'a D, name: &NamespacedName) -> Self {
+        let id = WriteId { owner: random(), ..WriteId::default() };
+        let frame = Frame { id, ..Frame::default() };
+        Self { documents, name: name.clone(), frame, version: None }
     }
 
     /// The same, under its lock: where that can run out, no earlier holder writes any more.
@@ -47,9 +51,10 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         documents: &'a D,
         name: &NamespacedName,
     ) -> Result<Self, StoreError> {
-        let mut document = Self::read(documents, name).await?;
+        let mut document = Self::new(documents, name);
+        let found = document.look().await?;
         if lease.left() < SignedDuration::MAX {
-            document.claim(lease.epoch()).await?;
+            document.claim(lease.epoch(), found).await?;
         }
         Ok(document)
     }
@@ -63,17 +68,15 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         Ok(document)
     }
 
-    async fn claim(&mut self, epoch: u64) -> Result<(), StoreError> {
-        let owner = mem::take(&mut self.frame.id.owner);
+    async fn claim(&mut self, epoch: u64, mut found: WriteId) -> Result<(), StoreError> {
+        self.frame.id.epoch = epoch;
         for _ in 0..CLAIMS {
-            let found = self.look().await?;
             if found.epoch > epoch {
                 break;
             }
-            self.frame.id = WriteId { owner: owner.clone(), epoch, step: 0 };
             match self.write().await {
                 // An earlier holder's write came first.
-                Err(StoreError::Conflict { .. }) => {}
+                Err(StoreError::Conflict { .. }) => found = self.look().await?,
                 done => return done,
             }
         }
@@ -95,11 +98,6 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
 
     fn key(&self) -> Key {
         Key::Certificate(self.name.clone())
-    }
-
-    /// Whether this is in it.
-    pub fn has(&self, part: Part) -> bool {
-        self.frame.parts.contains_key(&part)
     }
 
     /// The record.
@@ -195,10 +193,9 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
 
     /// Removes these; what is not there is no error.
     pub async fn remove(&mut self, parts: &[Part]) -> Result<(), StoreError> {
-        let before = self.frame.parts.len();
         let removed: Vec<_> =
             parts.iter().filter_map(|part| self.frame.parts.remove_entry(part)).collect();
-        if self.frame.parts.len() == before {
+        if removed.is_empty() {
             return Ok(());
         }
         let written = self.write().await;
@@ -252,16 +249,23 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
 
     fn must_be_new(&self, part: Part) -> Result<(), StoreError> {
         let path = || self.documents.place(&part.of(&self.name));
-        if self.has(part) { Err(StoreError::Conflict { path: path() }) } else { Ok(()) }
+        if self.frame.parts.contains_key(&part) {
+            Err(StoreError::Conflict { path: path() })
+        } else {
+            Ok(())
+        }
     }
 
     async fn put(&mut self, part: Part, bytes: Vec<u8>) -> Result<(), StoreError> {
         let old = self.frame.parts.insert(part, Zeroizing::new(bytes));
         let written = self.write().await;
-        match (&written, old) {
-            (Ok(()), old) => discard(part, old),
-            (Err(_), Some(old)) => discard(part, self.frame.parts.insert(part, old)),
-            (Err(_), None) => discard(part, self.frame.parts.remove(&part)),
+        let unused = match (&written, old) {
+            (Ok(()), old) => old,
+            (Err(_), Some(old)) => self.frame.parts.insert(part, old),
+            (Err(_), None) => self.frame.parts.remove(&part),
+        };
+        if let Some(unused) = unused {
+            discard(part, unused);
         }
         written
     }
@@ -275,13 +279,13 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
         Ok(())
     }
 
-    /// One part, which is set aside if it is damaged.
+    /// Reads one part; a damaged one is set aside.
     async fn open<T: Document>(&mut self, part: Part) -> Result<Option<T>, StoreError> {
         let Some(bytes) = self.frame.parts.get(&part) else { return Ok(None) };
         let key = part.of(&self.name);
         match self.records().open::<T>(&key, bytes) {
             Err(error @ StoreError::Corrupt { .. }) => {
-                let seen = Stored::of(bytes.clone()).revision;
+                let seen = Version::of(bytes);
                 let error = self.records().set_aside(&key, &seen, error).await;
                 self.look().await?;
                 Err(error)
@@ -293,16 +297,6 @@ impl<'a, D: Documents> CertificateDocument<'a, D> {
 
 /// How often a document is claimed that an earlier holder of the lock writes.
 const CLAIMS: u32 = 3;
-
-/// Frees a part. Only keys are secret: to overwrite an order of a hundred names at each of its steps
-/// would take as long as to write it.
-fn discard(part: Part, bytes: Option<Zeroizing<Vec<u8>>>) {
-    let Some(mut bytes) = bytes else { return };
-    match part {
-        Part::NextKey => drop(bytes),
-        Part::Record | Part::Request(_) | Part::Order(..) => drop(mem::take(&mut *bytes)),
-    }
-}
 
 /// 128 random bits, hexadecimal.
 fn random() -> String {

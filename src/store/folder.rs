@@ -356,7 +356,7 @@ impl Folder {
         Ok(metadata.mode() & 0o7777)
     }
 
-    /// What is known of the folder itself.
+    /// The metadata of the folder itself.
     pub(super) fn facts(&self) -> Result<Stat, StoreError> {
         retry_on_intr(|| rustix::fs::fstat(self)).map_err(|e| io_error(&self.path, "read", e))
     }

@@ -4,6 +4,7 @@
 //! with their lengths in bytes. The bytes of the parts follow.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -21,7 +22,7 @@ const VERSION: u64 = 1;
 pub struct WriteId {
     /// The work on the certificate that it is part of: random, hexadecimal.
     pub owner: String,
-    /// That of the lock under which it was written.
+    /// The epoch of the lock under which it was written.
     pub epoch: u64,
     /// Counts the writes of the owner.
     pub step: u64,
@@ -75,7 +76,7 @@ impl Frame {
         Zeroizing::new(all)
     }
 
-    /// One part of a stored document, as a store returns it that keeps the document whole.
+    /// Reads one part of a stored document, for stores that keep the document whole.
     pub fn part(stored: &Stored, part: Part, place: &str) -> Result<Option<Stored>, StoreError> {
         let (_, parts) = parts(&stored.bytes, place)?;
         let found = parts.into_iter().find(|(found, _)| *found == part);
@@ -115,6 +116,15 @@ pub(super) fn parts<'a>(
         return Err(corrupt("more follows its last part".to_owned()));
     }
     Ok((WriteId { owner: head.owner, epoch: head.epoch, step: head.step }, parts))
+}
+
+/// Frees a part. Only keys are secret: to overwrite an order of a hundred names at each of its steps
+/// would take as long as to write it.
+pub(super) fn discard(part: Part, mut bytes: Zeroizing<Vec<u8>>) {
+    match part {
+        Part::NextKey => drop(bytes),
+        Part::Record | Part::Request(_) | Part::Order(..) => drop(mem::take(&mut *bytes)),
+    }
 }
 
 /// The version of a document with parts of these versions, whatever write made it so.

@@ -36,6 +36,7 @@ use super::folder::MAX_BYTES;
 use crate::resource::{NamespacedName, hex};
 use crate::store::documents::{Stored, Version};
 use crate::store::error::StoreError;
+use crate::store::frame::discard;
 use crate::store::key::Part;
 
 /// The name of the file, in the certificate's folder.
@@ -165,7 +166,7 @@ impl Steps {
     /// Notes a change whose record was appended.
     pub(super) fn add(&mut self, change: Change<'_>, record: Record) {
         self.length = self.length.saturating_add(u64::try_from(record.len()).unwrap_or(u64::MAX));
-        drop_bytes(change.part, record);
+        discard(change.part, record);
         let stored = change
             .bytes
             .zip(change.version)
@@ -175,7 +176,7 @@ impl Steps {
 
     fn keep(&mut self, part: Part, made: Made) {
         if let Some(Made::Written(old)) = self.documents.insert(part, made) {
-            drop_bytes(part, old.bytes);
+            discard(part, old.bytes);
         }
     }
 
@@ -262,15 +263,6 @@ impl File {
         let before = &self.seen;
         (before.st_dev, before.st_ino, before.st_size) == (now.st_dev, now.st_ino, now.st_size)
             && (before.st_ctime, before.st_ctime_nsec) == (now.st_ctime, now.st_ctime_nsec)
-    }
-}
-
-/// Frees the bytes of a document. Only those of a key are secret: overwriting an order of a hundred
-/// names at each of its steps would take as long as to write it.
-pub(super) fn drop_bytes(of: Part, mut bytes: Zeroizing<Vec<u8>>) {
-    match of {
-        Part::NextKey => drop(bytes),
-        Part::Record | Part::Request(_) | Part::Order(..) => drop(std::mem::take(&mut *bytes)),
     }
 }
 

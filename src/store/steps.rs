@@ -30,7 +30,17 @@ impl StateDirectory {
         part: Part,
     ) -> Result<Option<Stored>, StoreError> {
         let steps = self.steps_of(of, part == Part::Record)?;
-        match steps.as_ref().and_then(|steps| steps.document(part)) {
+        self.part_after(steps.as_deref(), of, part)
+    }
+
+    /// A part, after these steps.
+    fn part_after(
+        &self,
+        steps: Option<&Steps>,
+        of: &NamespacedName,
+        part: Part,
+    ) -> Result<Option<Stored>, StoreError> {
+        match steps.and_then(|steps| steps.document(part)) {
             Some(made) => Ok(made.stored().cloned()),
             None => self.read(&layout::document(&part.of(of))?),
         }
@@ -38,9 +48,18 @@ impl StateDirectory {
 
     /// The parts of what is stored of a certificate, as the work on it left them.
     pub(super) fn parts(&self, of: &NamespacedName) -> Result<BTreeSet<Part>, StoreError> {
-        let mut found: BTreeSet<Part> = self.parts_on_disk(of)?.into_iter().collect();
         let steps = self.steps_of(of, false)?;
-        for (part, made) in steps.iter().flat_map(|steps| steps.documents()) {
+        self.parts_after(steps.as_deref(), of)
+    }
+
+    /// The parts, after these steps.
+    fn parts_after(
+        &self,
+        steps: Option<&Steps>,
+        of: &NamespacedName,
+    ) -> Result<BTreeSet<Part>, StoreError> {
+        let mut found: BTreeSet<Part> = self.parts_on_disk(of)?.into_iter().collect();
+        for (part, made) in steps.into_iter().flat_map(Steps::documents) {
             match made {
                 Some(_) => found.insert(part),
                 None => found.remove(&part),
@@ -54,16 +73,17 @@ impl StateDirectory {
         let is_writer = self.opened().is_none();
         let folder = if is_writer { self.find(&layout::certificate(of)?)? } else { None };
         let seen = folder.as_ref().map(facts).transpose()?;
-        let has_steps = self.steps_of(of, true)?.is_some();
+        let steps = self.steps_of(of, true)?;
+        let steps = steps.as_deref();
         let (mut frame, mut versions) = (Frame::default(), Versions::new());
-        for part in self.parts(of)? {
-            if let Some(stored) = self.part(of, part)? {
+        for part in self.parts_after(steps, of)? {
+            if let Some(stored) = self.part_after(steps, of, part)? {
                 versions.insert(part, stored.revision);
                 frame.parts.insert(part, stored.bytes);
             }
         }
         let revision = if is_writer { version(&versions) } else { Version(String::new()) };
-        if let Some(seen) = seen.filter(|_| !has_steps) {
+        if let Some(seen) = seen.filter(|_| steps.is_none()) {
             self.open_steps().on_disk().insert(of.clone(), (seen, Arc::new(versions)));
         }
         Ok((!frame.parts.is_empty()).then(|| Stored { bytes: frame.bytes(), revision }))
@@ -232,17 +252,10 @@ impl StateDirectory {
         let records: Vec<_> = records.map(|(n, change)| steps.record(change, n < last)).collect();
         let written = match &records[..] {
             [record] => write(folder, &steps, record),
-            records => write(
-                folder,
-                &steps,
-                &Zeroizing::new(records.iter().fold(
-                    Vec::with_capacity(records.iter().map(|record| record.len()).sum()),
-                    |mut all, record| {
-                        all.extend_from_slice(record);
-                        all
-                    },
-                )),
-            ),
+            records => {
+                let all: Vec<&[u8]> = records.iter().map(|record| record.as_slice()).collect();
+                write(folder, &steps, &Zeroizing::new(all.concat()))
+            }
         };
         let (seen, is_named, is_synced) = match (&written, before) {
             (Ok(seen), before) => {

@@ -4,7 +4,7 @@
 //! A host can be killed at any moment of its run, or stand still there: its engine, its requests and
 //! its answers, while all others go on and what it slept through passes.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -12,7 +12,6 @@ use std::slice::from_ref;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use certctl::acme::Limits;
 use certctl::controller::Effect;
 use certctl::engine::ports::{
     Borrowed, Clock as _, Collection, Documents, Key, Lease, LiveFiles, Lock, Log, Page, SecretSet,
@@ -24,7 +23,7 @@ use certctl::resource::{CertificateRecord, Event, NamespacedName, SecretFiles, S
 use certctl::store::{Claim, Records, Share};
 use jiff::SignedDuration;
 use serde_json::Value;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
@@ -521,26 +520,10 @@ impl Hosts {
         store: HostStore,
         error: Error,
     ) -> (World<HostStore>, watch::Receiver<Option<i32>>) {
-        let (sender, shutdown) = watch::channel(None);
-        let world = World {
-            clock: self.clock.clone(),
-            witness: Some(store.documents.witness.clone()),
-            publishes_first: self.mutant == Some(Mutant::PublishesFirst),
-            store,
-            fuse: Rc::clone(fuse),
-            ca: Rc::clone(&self.ca),
-            outside: Rc::clone(&self.outside),
-            presented: RefCell::default(),
-            late: RefCell::default(),
-            error,
-            signal: sender,
-            requests: Cell::new(0),
-            lines: Semaphore::new(Limits::default().requests_at_once),
-            listens: Cell::new(false),
-            hits: RefCell::default(),
-            hit: Notify::new(),
-            alerts: None,
-        };
+        let (witness, seen) = (store.documents.witness.clone(), (&self.ca, &self.outside));
+        let (mut world, shutdown) = World::new(&self.clock, store, fuse, seen, error);
+        world.witness = Some(witness);
+        world.publishes_first = self.mutant == Some(Mutant::PublishesFirst);
         (world, shutdown)
     }
 

@@ -2,14 +2,13 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "no other matters here")]
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::slice::from_ref;
 use std::sync::Arc;
 use std::task::Poll;
 
-use certctl::acme::Limits;
 use certctl::controller::Intervals;
 use certctl::engine::ports::{Borrowed, Clock as _, Key, LiveFiles as _, Part, Wait, WaitLimit};
 use certctl::engine::{Ended, Ending, Engine, Goal, Hooks, Observer, Options, Task, dry_run};
@@ -25,7 +24,7 @@ use certctl::store::{CertificateDocument, Frame, Records};
 use certctl::workspace::outlook::{Outlook, When};
 use futures_util::FutureExt as _;
 use jiff::{SignedDuration, Timestamp};
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::ca::Ca;
 use super::disk::{Disk, Memory, is_pair};
@@ -276,26 +275,10 @@ impl Scene {
     }
 
     fn world(&self, fuse: &Rc<Fuse>, error: Error) -> (World, watch::Receiver<Option<i32>>) {
-        let (sender, shutdown) = watch::channel(None);
-        let world = World {
-            clock: self.clock.clone(),
-            store: Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) },
-            witness: None,
-            publishes_first: false,
-            fuse: Rc::clone(fuse),
-            ca: Rc::clone(&self.ca),
-            outside: Rc::clone(&self.outside),
-            presented: RefCell::default(),
-            late: RefCell::default(),
-            error,
-            signal: sender,
-            requests: Cell::new(0),
-            lines: Semaphore::new(Limits::default().requests_at_once),
-            listens: Cell::new(false),
-            hits: RefCell::default(),
-            hit: Notify::new(),
-            alerts: self.alerts.clone(),
-        };
+        let store = Disk { memory: Rc::clone(&self.memory), fuse: Rc::clone(fuse) };
+        let seen = (&self.ca, &self.outside);
+        let (mut world, shutdown) = World::new(&self.clock, store, fuse, seen, error);
+        world.alerts.clone_from(&self.alerts);
         (world, shutdown)
     }
 

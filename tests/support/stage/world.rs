@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use base64::Engine as _;
+use certctl::acme::Limits;
 use certctl::controller::{
     Effect, EffectError, Intervals, Outcome, Secret, SecretContents, account,
 };
@@ -95,6 +96,37 @@ pub(crate) struct World<S: Store = Disk> {
 }
 
 impl<S: Store> World<S> {
+    /// The world of one run, and where its signals come.
+    pub(crate) fn new(
+        clock: &Timeline,
+        store: S,
+        fuse: &Rc<Fuse>,
+        (ca, outside): (&Rc<RefCell<Ca>>, &Rc<RefCell<Outside>>),
+        error: Error,
+    ) -> (Self, watch::Receiver<Option<i32>>) {
+        let (signal, shutdown) = watch::channel(None);
+        let world = Self {
+            clock: clock.clone(),
+            store,
+            witness: None,
+            publishes_first: false,
+            fuse: Rc::clone(fuse),
+            ca: Rc::clone(ca),
+            outside: Rc::clone(outside),
+            presented: RefCell::default(),
+            late: RefCell::default(),
+            error,
+            signal,
+            requests: Cell::new(0),
+            lines: Semaphore::new(Limits::default().requests_at_once),
+            listens: Cell::new(false),
+            hits: RefCell::default(),
+            hit: Notify::new(),
+            alerts: None,
+        };
+        (world, shutdown)
+    }
+
     /// What a look from outside sees.
     fn checked(&self, challenge: &ChallengeSpec) -> Outcome {
         let failed = || Verdict::Failed { reason: "looked".to_owned() };
